@@ -1,0 +1,1 @@
+"""How a number is shown: tables, plots, reports and comparisons."""

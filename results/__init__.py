@@ -1,0 +1,1 @@
+"""How a number comes about: logs -> steps -> throughput -> speedup."""

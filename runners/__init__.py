@@ -1,0 +1,1 @@
+"""How a benchmark is started: request -> cases -> commands -> processes -> raw logs and records."""
