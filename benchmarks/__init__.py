@@ -1,1 +1,1 @@
-"""What is trained: one folder per implementation, each with its manifest and its own environment."""
+"""What is trained: one folder per implementation, with its manifest and environment."""

@@ -8,6 +8,7 @@ Device = Literal["cpu", "cuda"]
 Precision = Literal["fp32", "tf32", "amp"]
 Data = Literal["jpeg", "synthetic"]
 Layout = Literal["channels_last", "channels_first"]
+AmpDtype = Literal["", "bf16", "fp16"]
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -24,7 +25,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     device: Device
     batch_size: int
     precision: Precision
-    amp_dtype: Literal["", "bf16", "fp16"] = ""
+    amp_dtype: AmpDtype = ""
     image_size: int
     data: Data
     loader: str
@@ -72,5 +73,5 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def settings(self) -> "Case":
-        """This case on one device: two cases that scale into each other have equal settings."""
+        """The case on one device: two cases that scale into each other have equal settings."""
         return msgspec.structs.replace(self, nodes=1, devices=1, emulated=False)

@@ -1,0 +1,81 @@
+# One-line calls of `dlscale`. `make help` lists the targets.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+PYTHON ?= python3.11
+VENV := .venv
+DLSCALE := $(VENV)/bin/dlscale
+
+# A value as one word of the shell, and an option where its variable is set.
+quote = '$(subst ','\'',$(1))'
+option = $(if $(2),$(1) $(call quote,$(2)))
+switch = $(if $(filter-out 0 no false,$(2)),$(1))
+
+BENCH_OPTIONS = $(call option,--nodes,$(NODES)) $(call option,--devices,$(DEVICES)) \
+  $(call option,--cases,$(CASES)) $(call option,--device,$(DEVICE)) \
+  $(call option,--batch,$(BATCH)) $(call option,--precision,$(PRECISION)) \
+  $(call option,--amp-dtype,$(AMP_DTYPE)) $(call option,--image-size,$(IMAGE_SIZE)) \
+  $(call option,--layout,$(LAYOUT)) $(call switch,--compile,$(COMPILE)) \
+  $(call option,--strategy,$(STRATEGY)) $(call option,--seed,$(SEED)) \
+  $(call option,--data,$(DATA)) $(call option,--loader,$(LOADER)) \
+  $(call option,--workers,$(WORKERS)) $(call option,--warmup,$(WARMUP)) \
+  $(call option,--steps,$(STEPS)) $(call option,--repeats,$(REPEATS)) \
+  $(call option,--timeout,$(TIMEOUT)) $(call option,--hostfile,$(HOSTFILE)) \
+  $(call option,--results,$(RESULTS)) $(call option,--reports,$(REPORTS)) \
+  $(if $(RESUME),--resume $(if $(filter-out 1,$(RESUME)),$(call quote,$(RESUME)))) \
+  $(call switch,--dry-run,$(DRY_RUN))
+
+.PHONY: help
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name about; do \
+	  printf '  make %-14s %s\n' "$$name" "$$about"; done
+
+.PHONY: setup
+setup: $(VENV)/.driver ## make the driver's environment in .venv
+
+$(VENV)/.driver: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "dlscale: $(PYTHON) is not Python 3.11 or newer: name one, as in make setup PYTHON=/usr/bin/python3.12" >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.driver
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+.PHONY: bench
+bench: $(VENV)/.driver ## run a benchmark: FRAMEWORK=pytorch NODES=4 ... (README, Options)
+	@$(DLSCALE) bench $(if $(FRAMEWORK),$(call quote,$(FRAMEWORK))) $(BENCH_OPTIONS)
+
+.PHONY: tables
+tables: $(VENV)/.driver ## regenerate DLPerf's tables and plots from the published figures
+	@$(DLSCALE) tables
+
+.PHONY: compare
+compare: $(VENV)/.driver ## set a run beside the published figures: RUN=ID (default: the latest)
+	@$(DLSCALE) compare $(if $(RUN),$(call quote,$(RUN))) $(call option,--results,$(RESULTS))
+
+.PHONY: report
+report: $(VENV)/.driver ## render a run's report again: RUN=ID (default: the latest)
+	@$(DLSCALE) report $(if $(RUN),$(call quote,$(RUN))) $(call option,--results,$(RESULTS))
+
+.PHONY: list
+list: $(VENV)/.driver ## show the implementations and what each supports
+	@$(DLSCALE) list
+
+.PHONY: lint
+lint: $(VENV)/.dev ## check style, formatting and types
+	@$(VENV)/bin/ruff check --quiet . && $(VENV)/bin/ruff format --quiet --check . && $(VENV)/bin/mypy
+
+.PHONY: test
+test: lint ## run everything: style, types, and all tests (real frameworks: minutes)
+	@$(VENV)/bin/pytest
+
+.PHONY: test-quick
+test-quick: $(VENV)/.dev ## run the tests that need no framework (seconds)
+	@$(VENV)/bin/pytest -m "not slow"
+
+.PHONY: lock
+lock: $(VENV)/.driver ## lock the dependencies again: the driver's and every framework's
+	@sh scripts/lock.sh

@@ -1,0 +1,136 @@
+"""Where a rank's batches come from: synthetic data, torchvision's loader, or NVIDIA DALI.
+
+Each function returns an endless iterator of (images, labels) on the rank's device: images of
+shape (batch, 3, size, size), normalised, in the type and memory layout that the network computes
+with; labels of shape (batch,), int64. There is no epoch boundary: a small sample would otherwise
+put the restart of the loader inside the measured window.
+"""
+
+import torch
+from common.arguments import CLASSES, PIXEL_MEAN, PIXEL_STD
+
+
+def synthetic(args, device, dtype, layout):
+    """Return one fixed batch of random pixels again and again."""
+    shape = (args.batch_size, 3, args.image_size, args.image_size)
+    images = torch.randn(shape, device=device).to(dtype=dtype, memory_format=layout)
+    labels = torch.randint(CLASSES, (args.batch_size,), device=device)
+    while True:
+        yield images, labels
+
+
+class EndlessSampler(torch.utils.data.Sampler):
+    """A rank's share of one shuffled order after another, without end."""
+
+    def __init__(self, images, rank, world_size, seed):
+        """Share `images` indices between `world_size` ranks."""
+        self.images, self.rank, self.world_size, self.seed = images, rank, world_size, seed
+
+    def __iter__(self):
+        """Yield indices; the ranks' shares of the endless order do not overlap."""
+        order = torch.Generator().manual_seed(self.seed)
+        position = 0
+        while True:
+            for index in torch.randperm(self.images, generator=order).tolist():
+                if position % self.world_size == self.rank:
+                    yield index
+                position += 1
+
+
+def read_image(path):
+    """Decode a file into a uint8 tensor (3, height, width); a damaged one is named."""
+    from torchvision.io import ImageReadMode, decode_image
+
+    try:
+        return decode_image(path, ImageReadMode.RGB)
+    except RuntimeError as error:
+        raise RuntimeError("damaged image %s: %s" % (path, error)) from error
+
+
+def torchvision(args, device, dtype, layout, rank, world_size):
+    """Read, decode, crop and flip in worker processes; normalise on the device."""
+    from torchvision.datasets import ImageFolder
+    from torchvision.transforms import v2
+
+    augment = v2.Compose(
+        [
+            v2.RandomResizedCrop(args.image_size, antialias=True),
+            v2.RandomHorizontalFlip(),
+        ]
+    )
+    files = ImageFolder(args.data, transform=augment, loader=read_image)
+    loader = torch.utils.data.DataLoader(
+        files,
+        batch_size=args.batch_size,
+        sampler=EndlessSampler(len(files), rank, world_size, args.seed),
+        num_workers=args.workers,
+        pin_memory=device.type == "cuda",
+        drop_last=True,
+        prefetch_factor=2 if args.workers else None,
+    )
+    mean = torch.tensor(PIXEL_MEAN, device=device, dtype=dtype).view(1, 3, 1, 1)
+    scale = 1 / torch.tensor(PIXEL_STD, device=device, dtype=dtype).view(1, 3, 1, 1)
+    for pixels, labels in loader:
+        images = pixels.to(device, non_blocking=True).to(dtype=dtype, memory_format=layout)
+        yield images.sub_(mean).mul_(scale), labels.to(device, non_blocking=True)
+
+
+def dali(args, device, dtype, layout, rank, world_size):
+    """Read, decode (on the CPU, or on the GPU with `dali-gpu`), augment and normalise in DALI."""
+    from nvidia.dali import fn, pipeline_def, types
+    from nvidia.dali.plugin.pytorch import DALIGenericIterator
+
+    decoder = "mixed" if args.loader == "dali-gpu" else "cpu"
+    channels_last = layout == torch.channels_last
+    dali_type = {torch.float32: types.FLOAT, torch.float16: types.FLOAT16}.get(dtype, types.FLOAT)
+
+    @pipeline_def(
+        batch_size=args.batch_size,
+        num_threads=max(1, args.workers),
+        device_id=device.index,
+        seed=args.seed + rank,
+        prefetch_queue_depth=2,
+    )
+    def training_input():
+        files, labels = fn.readers.file(
+            name="images",
+            file_root=args.data,
+            random_shuffle=True,
+            shard_id=rank,
+            num_shards=world_size,
+            pad_last_batch=True,
+        )
+        # The crop of RandomResizedCrop: 8 to 100 % of the area, aspect ratio 3:4 to 4:3.
+        images = fn.decoders.image_random_crop(
+            files,
+            device=decoder,
+            output_type=types.RGB,
+            random_aspect_ratio=[3 / 4, 4 / 3],
+            random_area=[0.08, 1.0],
+        )
+        images = fn.resize(images, resize_x=args.image_size, resize_y=args.image_size)
+        images = fn.crop_mirror_normalize(
+            images.gpu() if device.type == "cuda" else images,
+            dtype=dali_type,
+            output_layout="HWC" if channels_last else "CHW",
+            mean=PIXEL_MEAN,
+            std=PIXEL_STD,
+            mirror=fn.random.coin_flip(),
+        )
+        return images, labels.gpu() if device.type == "cuda" else labels
+
+    pipeline = training_input()
+    # size=-1: without end, so that no epoch boundary falls into the window.
+    for (batch,) in DALIGenericIterator([pipeline], ["images", "labels"], size=-1):
+        images = batch["images"]
+        if channels_last:
+            images = images.permute(0, 3, 1, 2)  # same memory, seen as NCHW in channels_last
+        yield images.to(dtype), batch["labels"].squeeze(1).long()
+
+
+def batches(args, device, dtype, layout, rank, world_size):
+    """Return the iterator that `--loader` names; without `--data`, synthetic batches."""
+    if not args.data:
+        return synthetic(args, device, dtype, layout)
+    read = dali if args.loader.startswith("dali") else torchvision
+    return read(args, device, dtype, layout, rank, world_size)

@@ -1,0 +1,188 @@
+"""Train ResNet-50 v1.5 with PyTorch, and log when each step ended.
+
+The network is torchvision's resnet50; ranks are kept in step by DistributedDataParallel (NCCL on
+GPUs, gloo on CPUs). Start it with torchrun, or alone for one rank:
+
+    python train.py --batch-size 32 --warmup 5 --steps 20 --data DIR/train
+"""
+
+import contextlib
+import hashlib
+import math
+import os
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for `common`
+
+from common import arguments
+from common.step_log import StepLog
+
+args = arguments.parse_arguments(__doc__)
+rank = int(os.environ.get("RANK", "0"))
+local_rank = int(os.environ.get("LOCAL_RANK", "0"))
+world_size = int(os.environ.get("WORLD_SIZE", "1"))
+log = StepLog(args.log_dir, rank, world_size)  # before the long imports: their errors belong there
+
+import loaders
+import torch
+import torchvision
+from torch import distributed
+from torch.nn.parallel import DistributedDataParallel
+
+
+class HostClock:
+    """Stamps steps of a device that works in step with the host, such as a CPU."""
+
+    def __init__(self):
+        """Start at zero."""
+        self.start = time.perf_counter()
+        self.stamps = []
+
+    def step_done(self):
+        """Stamp the end of a step."""
+        self.stamps.append(time.perf_counter())
+
+    def ends(self):
+        """Return the end of each step, in seconds."""
+        return [stamp - self.start for stamp in self.stamps]
+
+
+class CudaClock:
+    """Stamps steps on the device's own queue, without making the host wait for it."""
+
+    def __init__(self):
+        """Start at zero."""
+        self.start = self._event()
+        self.events = []
+
+    @staticmethod
+    def _event():
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def step_done(self):
+        """Stamp the end of a step."""
+        self.events.append(self._event())
+
+    def ends(self):
+        """Wait for the device and return the end of each step, in seconds."""
+        torch.cuda.synchronize()
+        return [self.start.elapsed_time(event) / 1000 for event in self.events]
+
+
+def weights_checksum(model):
+    """Return a digest of all parameters: equal on two ranks only if every bit is."""
+    digest = hashlib.blake2b(digest_size=16)
+    for parameter in model.parameters():
+        digest.update(parameter.detach().cpu().contiguous().numpy())
+    return digest.hexdigest()
+
+
+def find_fault(losses, checksums, parameters):
+    """Return what makes this run not a good one, as one sentence; empty where nothing does."""
+    if parameters != arguments.PARAMETERS:
+        return "the network has %d parameters, not %d" % (parameters, arguments.PARAMETERS)
+    for step, loss in enumerate(losses, start=1):
+        if not math.isfinite(loss):
+            return "the loss of step %d is %s" % (step, loss)
+    if len(set(checksums)) > 1:
+        odd = next(r for r, c in enumerate(checksums) if c != checksums[0])
+        return "the weights of ranks 0 and %d differ after the last step" % odd
+    return ""
+
+
+def main():
+    """Train, log, check; return the exit code."""
+    log.phase("build")
+    log.event("framework_version", torch.__version__)
+    torch.manual_seed(args.seed)
+    if args.device == "cuda":
+        device = torch.device("cuda", local_rank)
+        torch.cuda.set_device(device)
+        log.event("device_name", torch.cuda.get_device_name(device))
+        torch.backends.cudnn.benchmark = True
+        fp32 = "tf32" if args.precision == "tf32" else "ieee"
+        torch.backends.cudnn.conv.fp32_precision = fp32
+        torch.backends.cuda.matmul.fp32_precision = fp32
+    else:
+        device = torch.device("cpu")
+        torch.set_num_threads(args.threads)
+    layout = getattr(torch, {"channels_first": "contiguous_format"}.get(args.layout, args.layout))
+    amp = args.precision == "amp"
+    dtype = (
+        {"bf16": torch.bfloat16, "fp16": torch.float16}[args.amp_dtype] if amp else torch.float32
+    )
+
+    if world_size > 1:
+        distributed.init_process_group("nccl" if args.device == "cuda" else "gloo")
+    global_batch = args.batch_size * world_size
+    if args.global_batch not in (0, global_batch):
+        raise SystemExit(
+            "the global batch is %d (%d ranks x %d), not %d as asked"
+            % (global_batch, world_size, args.batch_size, args.global_batch)
+        )
+    log.event("global_batch_size", global_batch)
+    log.event("opt_name", "sgd")
+    log.event("opt_base_learning_rate", global_batch / 1000)
+
+    model = torchvision.models.resnet50(num_classes=arguments.CLASSES)
+    parameters = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    log.event("parameter_count", parameters)
+    model = model.to(device, memory_format=layout).train()
+    trained = torch.compile(model) if args.compile else model
+    if world_size > 1:
+        ids = [local_rank] if args.device == "cuda" else None
+        trained = DistributedDataParallel(trained, ids, gradient_as_bucket_view=True)
+    loss_of = torch.nn.CrossEntropyLoss(label_smoothing=arguments.LABEL_SMOOTHING).to(device)
+    optimiser = torch.optim.SGD(
+        model.parameters(),
+        lr=arguments.learning_rate(1, global_batch),
+        momentum=arguments.MOMENTUM,
+        weight_decay=arguments.WEIGHT_DECAY,
+        fused=True,
+    )
+    scaler = torch.amp.GradScaler(args.device, enabled=dtype == torch.float16)
+    autocast = torch.autocast(args.device, dtype=dtype) if amp else contextlib.nullcontext()
+    batches = iter(loaders.batches(args, device, dtype, layout, rank, world_size))
+
+    log.event("run_start", None, "INTERVAL_START")
+    log.phase("warm-up")
+    clock = CudaClock() if args.device == "cuda" else HostClock()
+    losses, waits = [], []
+    for step in range(1, args.total_steps + 1):
+        asked = time.perf_counter()
+        images, labels = next(batches)
+        waits.append(time.perf_counter() - asked)
+        optimiser.param_groups[0]["lr"] = arguments.learning_rate(step, global_batch)
+        with autocast:
+            loss = loss_of(trained(images), labels)
+        scaler.scale(loss).backward()
+        scaler.step(optimiser)
+        scaler.update()
+        optimiser.zero_grad(set_to_none=True)
+        losses.append(loss.detach())
+        if step == args.warmup:
+            log.phase("window")  # the last line before the window ends
+        clock.step_done()
+
+    ends = clock.ends()
+    log.phase("check")
+    losses = [float(loss) for loss in losses]
+    log.steps(ends, losses, waits)
+    checksums = [weights_checksum(model)]
+    log.event("weights_checksum", checksums[0])
+    if world_size > 1:
+        everyone = [None] * world_size
+        distributed.all_gather_object(everyone, checksums[0])
+        checksums = everyone
+        distributed.destroy_process_group()
+    fault = find_fault(losses, checksums, parameters)
+    log.stop(fault)
+    return 1 if fault else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""Tables on a terminal. What comes from logs and hosts is shown as text, never as markup."""
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from reports.comparison_table import COMPARISON_HEADINGS, comparison_rows
+from reports.summary_table import HEADINGS, failures, setting_line, summary_rows
+from results.comparison import Comparison, compare_with_published
+from results.summary import RunSummary
+
+
+def print_summary(run: RunSummary, console: Console | None = None) -> None:
+    """Print a run's table, what does not count and why, and what DLPerf published beside it."""
+    console = console or Console()
+    record = run.run.record
+    console.print(f"\n[bold]{escape(setting_line(run))}[/]", highlight=False)
+    for note in record.notes:
+        console.print(escape(note), style="yellow", highlight=False)
+    console.print(_table(HEADINGS, summary_rows(run)))
+    for failure in failures(run):
+        console.print(f"[red]{escape(failure.name)}: {escape(failure.reason)}[/]", highlight=False)
+        for line in failure.tail[-5:]:
+            console.print(f"    {escape(line)}", style="dim", highlight=False)
+    for notice in run.run.notices:
+        console.print(escape(notice), style="yellow", highlight=False)
+    if any(case.throughput for case in run.cases):
+        print_comparison(compare_with_published(run), console)
+
+
+def print_comparison(comparison: Comparison, console: Console | None = None) -> None:
+    """Print a run beside the published figures, and what is not comparable."""
+    console = console or Console()
+    console.print("\n[bold]Beside what DLPerf v1.0 published[/]", highlight=False)
+    console.print(_table(COMPARISON_HEADINGS, comparison_rows(comparison)))
+    console.print("Not comparable directly:", highlight=False)
+    for difference in comparison.differences:
+        console.print(f"  {escape(difference)}", highlight=False, style="dim")
+
+
+def _table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
+    table = Table()
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if place == 0 else "right")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    return table

@@ -1,0 +1,129 @@
+"""A run beside the figures that DLPerf published, per device and in scaling efficiency."""
+
+from dataclasses import dataclass
+
+from results.case import Case
+from results.published_figures import Series, published_for
+from results.statistics import Estimate
+from results.summary import CaseSummary, RunSummary
+
+# DLPerf's README: 4 nodes of 8 V100-SXM2-16GB each, 100 Gbit/s InfiniBand.
+PUBLISHED_MACHINE = "up to 4 nodes x 8 V100-SXM2-16GB, 100 Gbit/s InfiniBand"
+PUBLISHED_IMAGE_SIZE = 224
+PUBLISHED_WINDOW = (20, 100)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One case beside its published figure; the published fields are None where there is none.
+
+    `per_device` and `published_per_device` are images/s per device, `ratio` is the one over the
+    other; efficiencies are speedup over the ratio of devices.
+    """
+
+    summary: CaseSummary
+    published: Series | None
+    published_throughput: float | None = None
+    published_efficiency: float | None = None
+
+    @property
+    def per_device(self) -> float | None:
+        """Images per second and device of the run."""
+        throughput = self.summary.throughput
+        return throughput.value / self.summary.case.world_size if throughput else None
+
+    @property
+    def published_per_device(self) -> float | None:
+        """Images per second and device as published."""
+        if self.published_throughput is None:
+            return None
+        return self.published_throughput / self.summary.case.world_size
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times as fast per device as published."""
+        ours, theirs = self.per_device, self.published_per_device
+        return ours / theirs if ours is not None and theirs else None
+
+    @property
+    def efficiency(self) -> Estimate | None:
+        """Scaling efficiency of the run."""
+        return self.summary.efficiency
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A run and the published figures: `differences` say what is not comparable."""
+
+    run: RunSummary
+    machine: str
+    rows: tuple[Row, ...]
+    differences: tuple[str, ...]
+
+
+def compare_with_published(run: RunSummary) -> Comparison:
+    """Set each case of a run beside the published figure with the same nodes and devices."""
+    environment = run.run.record.environment
+    names = environment.get("framework", {}).get("published", [])
+    rows = [_row(summary, names) for summary in run.cases]
+    series = next((row.published for row in rows if row.published), None)
+    machine = describe_machine(environment)
+    case = run.run.record.cases[0]
+    version = str(environment.get("framework", {}).get("version", "unknown"))
+    emulated = any(one.emulated for one in run.run.record.cases)
+    return Comparison(
+        run, machine, tuple(rows), tuple(_differences(case, series, machine, version, emulated))
+    )
+
+
+def describe_machine(environment: dict[str, object]) -> str:
+    """Return the machine of a run's record in a few words."""
+    machine = environment.get("machine")
+    if not isinstance(machine, dict):
+        return "unknown machine"
+    gpus = [str(gpu.get("name")) for gpu in machine.get("gpus", [])]
+    parts = [f"{gpus.count(name)} x {name}" for name in sorted(set(gpus))]
+    parts.append(f"{machine.get('processor')} ({machine.get('cores')} cores)")
+    return ", ".join(parts)
+
+
+def _row(summary: CaseSummary, names: list[str]) -> Row:
+    case = summary.case
+    precision = "amp" if case.precision == "amp" else "fp32"
+    for name in names:
+        for series in published_for(name, precision, case.label):
+            figure = series.points[case.label]
+            return Row(summary, series, figure.throughput, series.efficiency(case.label))
+    return Row(summary, None)
+
+
+def _differences(
+    case: Case, series: Series | None, machine: str, version: str, emulated: bool
+) -> list[str]:
+    """Say everything that keeps the two from being compared directly, the gravest first."""
+    found = [f"machine: {machine}; published: {PUBLISHED_MACHINE}"]
+    if emulated:
+        found.append("the run's nodes are emulated on one machine: its scaling is not a cluster's")
+    if case.image_size != PUBLISHED_IMAGE_SIZE:
+        found.append(f"image size: {case.image_size} px; published: {PUBLISHED_IMAGE_SIZE} px")
+    if case.data == "synthetic":
+        found.append("input: synthetic; published: JPEGs of ImageNet")
+    if series:
+        batch = series.settings.batch_size
+        if case.batch_size != batch:
+            found.append(f"batch per device: {case.batch_size}; published: {batch}")
+        if case.implementation != series.settings.implementation:
+            other = series.settings.implementation
+            found.append(f"implementation: {case.implementation}; published: {other}")
+        found.append(f"framework: {version}; published: {series.settings.framework_version}")
+        loader = "DALI" if series.settings.dali else "the framework's own loader"
+        found.append(f"loader: {case.loader or 'none'}; published: {loader}")
+    if case.precision == "tf32":
+        found.append("precision: tf32; published: fp32")
+    if case.amp_dtype == "bf16":
+        found.append("16-bit type: bf16; published: fp16")
+    if (case.warmup, case.steps) != PUBLISHED_WINDOW:
+        was = " + ".join(map(str, PUBLISHED_WINDOW))
+        found.append(f"window: {case.warmup} + {case.steps} steps; published: {was} in the main")
+    found.append("rule: uniform (work over time); published: each extractor's own (dlperf-v1)")
+    return found

@@ -1,0 +1,82 @@
+"""Why the processes of a repeat ended badly, read off their exit codes and logs."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from results.record import Outcome
+
+TAIL_LINES = 20
+_OUT_OF_MEMORY = re.compile(
+    r".*(?:out of memory|OutOfMemoryError|can't allocate memory|Cannot allocate memory|"
+    r"std::bad_alloc|MemoryError|ENOMEM).*"
+)
+_DISK_FULL = re.compile(r".*No space left on device.*")
+_ABORTED = re.compile(r'.*"key": "run_stop".*"status": "aborted", "reason": "([^"]+)".*')
+# The last line of a Python traceback, or an `error:` of a program.
+_ERROR = re.compile(r"^(?:[\w.]*(?:Error|Exception|Interrupt|Exit)\b:?.*|.*\berror: .*)$")
+# What the ranks that are left say when another has gone: never the cause.
+_CONSEQUENCE = re.compile(
+    r"Connection (?:reset|closed|refused)|connection closed by peer|Broken pipe|ChildFailedError|"
+    r"SignalException|DistBackendError|DistNetworkError|Timed out waiting|torchrun_|exitcode"
+)
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[^\t\x20-\x7e\xa0-\U0010ffff]")
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a repeat ended; `tail` are the last lines of the log that shows it."""
+
+    outcome: Outcome
+    reason: str = ""
+    tail: tuple[str, ...] = ()
+
+
+def explain(exit_codes: Sequence[int | None], logs: Mapping[str, str], *, oom_kills: int) -> Ending:
+    """Explain how a repeat ended from its nodes' exit codes and its logs.
+
+    `logs` maps a log's name to its text, those of ranks before those of launchers; `oom_kills`
+    is how many processes the kernel killed for memory meanwhile.
+    """
+    if all(code == 0 for code in exit_codes):
+        return Ending("completed")
+    lines = {name: clean_lines(text) for name, text in logs.items()}
+    for name, text in lines.items():
+        found = next((line for line in text if _OUT_OF_MEMORY.match(line)), None)
+        if found:
+            return Ending("out of memory", f"{name}: {_short(found)}", _tail(text))
+    killed = any("SIGKILL" in line or "exitcode: -9" in line for t in lines.values() for line in t)
+    if oom_kills and (killed or -9 in exit_codes):
+        reason = "the kernel killed a rank for lack of memory"
+        return Ending("out of memory", reason, _tail(next(iter(lines.values()), [])))
+    for patterns in ((_DISK_FULL, _ABORTED), (_ERROR,)):
+        for name, text in lines.items():
+            for line in reversed(text):
+                match = next((m for p in patterns if (m := p.match(line))), None)
+                if match and not _CONSEQUENCE.search(line):
+                    said = match[1] if match.re is _ABORTED else line
+                    return Ending("failed", f"{name}: {_short(said)}", _tail(text))
+    what = next(code for code in exit_codes if code != 0)
+    why = "ended by us" if what is None else _exit(what)
+    last = next((text for text in reversed(lines.values()) if text), [])
+    gone = next((line for line in last if "Signal" in line and "received by PID" in line), "")
+    return Ending("failed", f"launcher {why}" + (f"; {_short(gone)}" if gone else ""), _tail(last))
+
+
+def clean_lines(text: str) -> list[str]:
+    """Return the lines of a log without colours and control characters, empty ones left out."""
+    return [line for raw in text.splitlines() if (line := _CONTROL.sub("", raw).rstrip())]
+
+
+def _tail(lines: Sequence[str]) -> tuple[str, ...]:
+    said = [line for line in lines if ":::MLLOG" not in line] or list(lines)
+    return tuple(line[:500] for line in said[-TAIL_LINES:])
+
+
+def _short(line: str) -> str:
+    line = line.strip()
+    return line if len(line) <= 200 else line[:199] + "…"
+
+
+def _exit(code: int) -> str:
+    return f"exited with {code}" if code >= 0 else f"was ended by signal {-code}"

@@ -1,0 +1,101 @@
+"""MLPerf `:::MLLOG` lines, as our training scripts print them (benchmarks/common/step_log.py).
+
+The form is that of mlperf_logging/mllog in github.com/mlcommons/logging. A `step` line holds the
+end of a step in seconds on the rank's own clock; step numbers start at 1. Lines that are cut,
+mangled or not ours are passed over: a gap in the steps then shows in the window.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from results.rank_log import RankLog
+
+NAME = "mllog"
+_TOKEN = b":::MLLOG "
+_LINE = re.compile(re.escape(_TOKEN) + rb"(\{.*\})")
+
+
+class _Metadata(msgspec.Struct):
+    step: int = 0
+    loss: float | str | None = None
+    data_seconds: float = float("nan")
+    status: str = ""
+    reason: str = ""
+
+
+class _Line(msgspec.Struct):
+    key: str
+    value: Any
+    metadata: _Metadata
+
+
+_DECODER = msgspec.json.Decoder(_Line)
+
+
+def recognise(log: bytes) -> bool:
+    """Tell whether a log holds at least one `:::MLLOG` line."""
+    return _TOKEN in log
+
+
+def read(log: bytes) -> RankLog:
+    """Read one rank's log. Of a key printed several times, the last counts."""
+    last: dict[str, _Line] = {}
+    steps: dict[int, tuple[float, float, float]] = {}
+    for text in _LINE.findall(log):
+        try:
+            line = _DECODER.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        if line.key == "step" and isinstance(line.value, int | float):
+            about = line.metadata
+            steps[about.step] = (float(line.value), _number(about.loss), about.data_seconds)
+        else:
+            last[line.key] = line
+    count = _unbroken(steps)
+    table = np.array([steps[step] for step in range(1, count + 1)]).reshape(count, 3)
+    stop = last.get("run_stop")
+    status = stop.metadata.status if stop else ""
+    return RankLog(
+        format=NAME,
+        rank=_whole(last, "rank"),
+        world_size=_whole(last, "world_size"),
+        global_batch=_whole(last, "global_batch_size"),
+        parameters=_whole(last, "parameter_count"),
+        weights_checksum=_words(last, "weights_checksum"),
+        framework_version=_words(last, "framework_version"),
+        device_name=_words(last, "device_name"),
+        ends=table[:, 0],
+        losses=table[:, 1],
+        waits=table[:, 2],
+        status="success" if status == "success" else "aborted" if status == "aborted" else "",
+        reason=stop.metadata.reason if stop else "",
+    )
+
+
+def _number(loss: float | str | None) -> float:
+    """Return a loss as a float; JSON has no word for one that is not finite, so it is a string."""
+    try:
+        return float("nan" if loss is None else loss)
+    except ValueError:
+        return float("nan")
+
+
+def _unbroken(steps: dict[int, tuple[float, float, float]]) -> int:
+    """Return how many steps there are from step 1 on without a gap."""
+    count = 0
+    while count + 1 in steps:
+        count += 1
+    return count
+
+
+def _whole(lines: dict[str, _Line], key: str) -> int | None:
+    value = lines[key].value if key in lines else None
+    return value if isinstance(value, int) else None
+
+
+def _words(lines: dict[str, _Line], key: str) -> str:
+    value = lines[key].value if key in lines else ""
+    return value if isinstance(value, str) else ""

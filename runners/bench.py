@@ -1,0 +1,115 @@
+"""Running the repeats of a run, interleaved, and going on with one that was interrupted."""
+
+import errno
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from results.case import Case
+from results.errors import InputError
+from results.record import REPEAT_FILE, RepeatRecord, RunRecord, read_repeat
+from results.store import ATTEMPTS
+from runners.command import Job, node_commands
+from runners.manifest import Manifest
+from runners.progress import Progress
+from runners.repeat import free_port, new_token, run_repeat
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run's repeats are started: environment, data, hosts."""
+
+    manifest: Manifest
+    python: Path
+    data: str
+    hosts: list[str]
+    seed: int
+    timeout: float
+
+
+def run_all(run: Path, record: RunRecord, place: Place, progress: Progress) -> None:
+    """Run every repeat that is missing, one repeat of each case in turn.
+
+    A drift of the machine then falls on all cases alike. A repeat that fails is recorded, and
+    the run goes on.
+    """
+    todo = list(missing(run, record))
+    progress.start(record, done=len(record.cases) * record.repeats - len(todo))
+    for case, repeat in todo:
+        folder = run / f"{case.folder}_{repeat}"
+        _set_aside(run, folder)
+        progress.begin(case, repeat)
+        try:
+            ended = run_one(case, repeat, place, folder, progress)
+        except OSError as error:
+            raise disk_error(run, error) from error
+        progress.end(ended)
+
+
+def run_one(
+    case: Case, repeat: int, place: Place, folder: Path, progress: Progress
+) -> RepeatRecord:
+    """Run one repeat of a case in `folder`."""
+    token = new_token()
+    job = Job(
+        python=place.python,
+        data=place.data,
+        logs=folder,
+        hosts=place.hosts,
+        port=free_port(),
+        token=token,
+        seed=place.seed,
+    )
+    commands = node_commands(case, place.manifest, job)
+    return run_repeat(
+        case,
+        repeat,
+        commands,
+        folder,
+        token=token,
+        timeout=place.timeout,
+        on_phase=progress.phase,
+    )
+
+
+def missing(run: Path, record: RunRecord) -> Iterator[tuple[Case, int]]:
+    """Yield the (case, repeat) that have not been run to an end, in the order of running."""
+    for repeat in range(1, record.repeats + 1):
+        for case in record.cases:
+            if not _is_done(run / f"{case.folder}_{repeat}"):
+                yield case, repeat
+
+
+def disk_error(folder: Path, error: OSError) -> InputError:
+    """Return what to tell the user when a run's folder cannot be written."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        what = "is full"
+        remedy = "free some space"
+    else:
+        what = f"cannot be written ({error.strerror})"
+        remedy = "make it writable"
+    return InputError(
+        f"The results folder {folder} {what}: {remedy}, then go on with --resume; "
+        "what was measured is kept."
+    )
+
+
+def _is_done(folder: Path) -> bool:
+    if not (folder / REPEAT_FILE).exists():
+        return False
+    try:
+        return read_repeat(folder).outcome != "interrupted"
+    except InputError:
+        return True  # somebody's file: named by `parse`, left alone
+
+
+def _set_aside(run: Path, folder: Path) -> None:
+    """Keep what an interrupted attempt left, out of the way of the next one."""
+    if not folder.exists():
+        return
+    inside = run / ATTEMPTS / folder.relative_to(run)
+    inside.parent.mkdir(parents=True, exist_ok=True)
+    attempt = 1
+    while (target := inside.with_name(f"{inside.name}-{attempt}")).exists():
+        attempt += 1
+    folder.rename(target)

@@ -1,0 +1,76 @@
+"""The command `dlscale`: finds the sub-command, and turns errors into one sentence and a code."""
+
+import argparse
+import importlib
+import sys
+from typing import NoReturn
+
+from results.errors import BenchmarkError, InputError
+
+# In the order of a user's day; each is a module of runners.commands.
+COMMANDS = {
+    "bench": "run a benchmark and report it",
+    "list": "show the implementations, their versions and what each supports",
+    "parse": "compute a run's figures again from its raw logs",
+    "report": "render a run's report again",
+    "compare": "set a run beside the figures that DLPerf published",
+    "tables": "regenerate DLPerf's tables and plots from the published figures",
+    "data": "make a small sample of ImageNet-like JPEGs",
+}
+INTERRUPTED = 130
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what is wrong with the arguments, naming where to look."""
+        raise InputError(f"{message} (see `{self.prog} --help`).")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run `dlscale`; returns 0, 1 for a failed benchmark, 2 for bad input, 130 if interrupted."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        return _run(words)
+    except (InputError, BenchmarkError) as error:
+        print(f"dlscale: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("dlscale: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of a pipe, such as `head`, has gone
+        sys.stderr.close()
+        return 0
+
+
+def _run(words: list[str]) -> int:
+    parser = Parser(
+        prog="dlscale",
+        description="How fast does each deep-learning framework train ResNet-50 v1.5 on your "
+        "machines, and how well does it scale?",
+    )
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    chosen = next((word for word in words if not word.startswith("-")), "")
+    for name, about in COMMANDS.items():
+        sub = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
+        if name == chosen:  # the others stay unloaded: --help must be quick
+            module = importlib.import_module(f"runners.commands.{name}")
+            module.add_arguments(sub)
+            sub.set_defaults(run=module.run)
+    args = parser.parse_args(words)
+    if args.version:
+        from importlib.metadata import version
+
+        print(f"dlscale {version('dlscale')}")
+        return 0
+    if not args.command:
+        parser.print_help()
+        return 0
+    code: int = args.run(args)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""`dlscale bench`: from a request to a table, a record and a report."""
+
+import argparse
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from results.errors import InputError
+from runners.commands import options
+
+if TYPE_CHECKING:
+    from results.store import StoredRun
+    from runners.prepare import Prepared
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench`; those of the request have the fields of `Request`."""
+    parser.add_argument("framework", nargs="?", help="an implementation of `dlscale list`")
+    what = parser.add_argument_group("what is measured")
+    what.add_argument("--nodes", type=options.positive, help="ladder up to N nodes (default: 1)")
+    what.add_argument(
+        "--devices", type=options.positive, help="devices per node (default: all there are)"
+    )
+    what.add_argument(
+        "--cases", type=options.names, metavar="LIST", help="only these, such as 1n1g,4n8g"
+    )
+    what.add_argument("--device", help="cuda or cpu (default: cuda where there is a GPU)")
+    what.add_argument(
+        "--batch", dest="batch_size", type=options.positive, help="images per device and step"
+    )
+    what.add_argument("--precision", help="fp32 (default), tf32 or amp")
+    what.add_argument("--amp-dtype", help="fp16 or bf16 (default: fp16 on GPUs, bf16 on CPUs)")
+    what.add_argument("--image-size", type=options.image_size, help="pixels (default: 224)")
+    what.add_argument("--layout", help="channels_last (default) or channels_first")
+    what.add_argument("--compile", action="store_true", default=None, help="use the compiler")
+    what.add_argument("--strategy", help="how ranks are kept in step (default: ddp)")
+    what.add_argument("--seed", type=options.not_negative, help="of weights and shuffling")
+    data = parser.add_argument_group("input")
+    data.add_argument(
+        "--data",
+        metavar="FOLDER",
+        help="an ImageNet folder, or `synthetic` (default: a sample, made on first use)",
+    )
+    data.add_argument("--loader", help="torchvision (default), dali-cpu or dali-gpu")
+    data.add_argument("--workers", type=options.not_negative, help="loader workers per rank")
+    how = parser.add_argument_group("how it is measured")
+    how.add_argument("--warmup", type=options.not_negative, help="steps dropped")
+    how.add_argument("--steps", type=options.positive, help="steps timed after them")
+    how.add_argument("--repeats", type=options.positive, help="repeats of each case (default: 7)")
+    how.add_argument("--timeout", type=options.seconds, help="seconds per repeat (default: 1800)")
+    where = parser.add_argument_group("where")
+    where.add_argument("--hostfile", metavar="FILE", help="hosts, one per line: 10.0.0.2 slots=8")
+    where.add_argument("--python", metavar="PATH", help="Python for the framework's environment")
+    options.add_results(where)
+    options.add_reports(where)
+    parser.add_argument(
+        "--resume",
+        nargs="?",
+        const="latest",
+        metavar="RUN",
+        help="go on with a run that was interrupted (default: the latest)",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print the cases and the exact commands"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run `dlscale bench`."""
+    from runners.prepare import prepare_new, prepare_resumed
+    from runners.request import Request
+
+    fields = [field for field in Request.__struct_fields__ if getattr(args, field) is not None]
+    given = {field: getattr(args, field) for field in fields}
+    if args.resume:
+        prepared = prepare_resumed(args.results, args.resume, given)
+    elif not args.framework:
+        raise InputError("Name a framework, such as `dlscale bench pytorch` (see `dlscale list`).")
+    else:
+        prepared = prepare_new(Request(**given))
+    if args.dry_run:
+        from runners.dry_run import print_plan
+
+        print_plan(prepared)
+        return 0
+    return _measure(prepared, args)
+
+
+def _measure(prepared: "Prepared", args: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from results.store import read_stored_run
+    from runners.bench import run_all
+    from runners.progress import Progress
+
+    console = Console(stderr=True)
+    folder, record, place = prepared.place(args.results, args.python, console)
+    console.print(f"Run {record.id}: {len(record.cases)} cases x {record.repeats} repeats")
+    for note in record.notes:
+        console.print(f"  {note}", highlight=False)
+    interrupted = False
+    with _stoppable():
+        try:
+            with Progress(console) as progress:
+                run_all(folder, record, place, progress)
+        except KeyboardInterrupt:
+            interrupted = True
+    failed = _show(read_stored_run(folder), args.reports)
+    if interrupted:
+        console.print(f"Interrupted; go on with: dlscale bench --resume {record.id}")
+        return 130
+    return 1 if failed else 0
+
+
+def _show(run: "StoredRun", reports: Path) -> bool:
+    """Show the run's table and write its report; True where a repeat failed."""
+    from reports.run_report import write_report
+    from reports.terminal import print_summary
+    from results.summary import summarise
+
+    summary = summarise(run)
+    print_summary(summary)
+    if summary.run.repeats:
+        print(f"Report: {write_report(summary, reports)}")
+    print(f"Record: {run.folder}")
+    return bool(summary.failed)
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Turn the first Ctrl-C, SIGTERM or SIGHUP into Interrupted, and let cleaning up finish."""
+    from runners.repeat import Interrupted
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        for other in numbers:
+            signal.signal(other, signal.SIG_IGN)
+        raise Interrupted
+
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

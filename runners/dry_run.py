@@ -1,0 +1,28 @@
+"""`--dry-run`: the cases of a request, and exactly what would be executed."""
+
+from pathlib import Path
+
+from runners.command import Job, node_commands, shown
+from runners.prepare import Prepared
+
+
+def print_plan(prepared: Prepared) -> None:
+    """Print each case with the command of each of its nodes; nothing is made or started."""
+    plan = prepared.plan
+    print(f"{len(plan.cases)} cases x {plan.repeats} repeats on {prepared.machine.summary}")
+    for note in plan.notes:
+        print(f"  {note}")
+    for case in plan.cases:
+        emulated = " (emulated)" if case.emulated else ""
+        print(f"\n{case.label}{emulated}: global batch {case.global_batch}")
+        job = Job(
+            python=prepared.python,
+            data=str(prepared.data.folder or ""),
+            logs=Path("RUN") / f"{case.folder}_1",
+            hosts=prepared.hosts,
+            port=29500,
+            token="TOKEN",  # noqa: S106 - a mark on processes, not a secret
+            seed=prepared.request.seed,
+        )
+        for command in node_commands(case, prepared.manifest, job):
+            print(f"node {command.node} ({command.host}): {shown(command)}")

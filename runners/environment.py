@@ -1,0 +1,98 @@
+"""Each framework's own environment: built by uv from its hash-locked file, kept while that holds.
+
+An environment's folder is named by a digest of lock and Python version, so a changed lock gets a
+new one; a folder counts only once its last file, the stamp, is written.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from results.errors import InputError
+from runners.interpreter import find_python
+from runners.manifest import Manifest
+
+_STAMP = "dlscale-complete"
+
+
+def environment_folder(manifest: Manifest, home: Path) -> Path:
+    """Return where the environment of an implementation lies, whether or not it is built."""
+    digest = hashlib.sha256(manifest.lock.read_bytes())
+    digest.update(manifest.about.python.encode())
+    return home / f"{manifest.about.framework}-{digest.hexdigest()[:12]}"
+
+
+def python_of(folder: Path) -> Path:
+    """Return the interpreter of an environment."""
+    return folder / "bin" / "python"
+
+
+def ensure_environment(manifest: Manifest, home: Path, named_python: str | None = None) -> Path:
+    """Return the implementation's environment, building it where it is not there yet.
+
+    uv's own progress goes to standard error. Raises `InputError` where it cannot be built: no
+    Python of that version, a hash that does not fit, no network, no space.
+    """
+    folder = environment_folder(manifest, home)
+    if named_python:
+        find_python(manifest.about.python, lock=manifest.lock, named=named_python)
+    if (folder / _STAMP).exists():
+        return folder
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with _one_at_a_time(home / ".lock"):
+            if not (folder / _STAMP).exists():
+                _build(manifest, folder, named_python)
+                _remove_older(manifest, folder)
+    except OSError as error:
+        raise InputError(
+            f"The environment {folder} cannot be built: {error.strerror or error}."
+        ) from error
+    return folder
+
+
+def _build(manifest: Manifest, folder: Path, named_python: str | None) -> None:
+    about = manifest.about
+    python = find_python(about.python, lock=manifest.lock, named=named_python)
+    print(f"Building the environment of {about.name} in {folder} ...", file=sys.stderr)
+    shutil.rmtree(folder, ignore_errors=True)
+    _uv(manifest, "venv", "--quiet", "--no-project", "--python", python, str(folder))
+    _uv(
+        manifest,
+        *("pip", "install", "--require-hashes", "--no-deps", "--strict"),
+        *("--python", str(python_of(folder)), "--requirements", str(manifest.lock)),
+    )
+    (folder / _STAMP).touch()
+
+
+def _uv(manifest: Manifest, *arguments: str) -> None:
+    uv = Path(sys.executable).with_name("uv")
+    environment = {k: v for k, v in os.environ.items() if k not in {"VIRTUAL_ENV", "PYTHONPATH"}}
+    done = subprocess.run([str(uv), *arguments], env=environment, check=False)
+    if done.returncode:
+        raise InputError(
+            f"The environment of {manifest.about.name} (Python {manifest.about.python}, "
+            f"{manifest.lock}) could not be built: `uv {arguments[0]}` failed as shown above. "
+            "Mend what it names (network, disk, hash, Python) and try again."
+        )
+
+
+def _remove_older(manifest: Manifest, folder: Path) -> None:
+    """Remove the environments of earlier locks of the same framework: they are gigabytes."""
+    for other in folder.parent.glob(f"{manifest.about.framework}-*"):
+        if other != folder and (other / "pyvenv.cfg").exists():
+            shutil.rmtree(other, ignore_errors=True)
+
+
+@contextmanager
+def _one_at_a_time(lock: Path) -> Iterator[None]:
+    """Let one process at a time build here; the others wait and then find it built."""
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

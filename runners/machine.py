@@ -1,0 +1,97 @@
+"""What this machine is: its processors, memory, accelerators and software."""
+
+import getpass
+import os
+import platform
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+import msgspec
+import psutil
+
+
+class Gpu(msgspec.Struct, frozen=True):
+    """One accelerator as the driver's tool names it; `memory` in MiB."""
+
+    name: str
+    memory: int
+    driver: str
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """One host. `cores` are those this process may use; `memory` is in bytes."""
+
+    host: str
+    processor: str
+    cores: int
+    memory: int
+    gpus: list[Gpu]
+    system: str
+    kernel: str
+    user: str
+
+    @property
+    def summary(self) -> str:
+        """The machine in a few words."""
+        gpus = [gpu.name for gpu in self.gpus]
+        parts = [f"{gpus.count(name)} x {name}" for name in sorted(set(gpus))]
+        parts.append(f"{self.processor}, {self.cores} cores, {self.memory / 2**30:.0f} GiB")
+        return ", ".join(parts)
+
+
+def this_machine() -> Machine:
+    """Describe the machine that this runs on."""
+    return Machine(
+        host=socket.gethostname(),
+        processor=_processor(),
+        cores=usable_cores(),
+        memory=psutil.virtual_memory().total,
+        gpus=_gpus(),
+        system=_system(),
+        kernel=platform.release(),
+        user=getpass.getuser() if os.environ.get("USER") else str(os.getuid()),
+    )
+
+
+def usable_cores(cgroup: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
+    """Return how many cores this process may use: its affinity, cut by a container's quota."""
+    cores = len(os.sched_getaffinity(0))
+    try:
+        quota, period = cgroup.read_text().split()
+    except (OSError, ValueError):
+        return cores
+    return cores if quota == "max" else max(1, min(cores, int(quota) // int(period)))
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return " ".join(line.partition(":")[2].split())
+    return platform.machine()
+
+
+def _system() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        return platform.system()
+
+
+def _gpus() -> list[Gpu]:
+    tool = shutil.which("nvidia-smi")
+    if not tool:
+        return []
+    query = "--query-gpu=name,memory.total,driver_version"
+    asked = subprocess.run(
+        [tool, query, "--format=csv,noheader,nounits"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    if asked.returncode:
+        return []
+    rows = [[cell.strip() for cell in line.split(",")] for line in asked.stdout.splitlines()]
+    return [Gpu(row[0], int(row[1]), row[2]) for row in rows if len(row) == 3 and row[1].isdigit()]

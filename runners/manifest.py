@@ -1,0 +1,109 @@
+"""An implementation's `benchmark.toml`: what it is, what it supports, how it is started."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+import benchmarks
+from results.case import AmpDtype, Device, Layout, Precision
+from results.errors import InputError
+
+MANIFEST = "benchmark.toml"
+
+
+class Support(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an implementation can do on one kind of device; the first of each list is the default.
+
+    `workers` is the number of loader processes or threads per rank; `environment` are variables
+    set for every rank; the framework's compiler needs one of `compiler_tools`.
+    """
+
+    precisions: list[Precision]
+    amp_dtypes: list[AmpDtype]
+    loaders: list[str]
+    layouts: list[Layout]
+    workers: int
+    environment: dict[str, str] = {}
+    compiler_tools: list[str] = []
+
+
+class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The keys of `benchmark.toml`.
+
+    `start` is the framework's launcher and its arguments after the interpreter; `published` names
+    DLPerf's implementations that a run is set beside, the nearest first.
+    """
+
+    name: str
+    title: str
+    network: str
+    script: str
+    log_format: str
+    python: str
+    requirements: str
+    framework: str
+    start: list[str]
+    strategies: list[str]
+    compiler: str = ""
+    published: list[str] = []
+    on: dict[Device, Support]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A description and the folder it stands in."""
+
+    folder: Path
+    about: Description
+
+    @property
+    def lock(self) -> Path:
+        """The hash-locked requirements file."""
+        return self.folder / self.about.requirements
+
+    @property
+    def version(self) -> str:
+        """The locked version of the framework; `-` where the lock does not hold it."""
+        return self.pins.get(self.about.framework, "-")
+
+    @property
+    def pins(self) -> dict[str, str]:
+        """Every locked package and its version."""
+        pins = {}
+        for line in self.lock.read_text().splitlines():
+            name, found, rest = line.partition("==")
+            if found and not line.startswith((" ", "#")):
+                pins[name.strip()] = rest.split()[0]
+        return pins
+
+
+def implementations() -> list[str]:
+    """Return the names of the implementations that come with dlscale, in order."""
+    return sorted(path.parent.name for path in _home().glob(f"*/{MANIFEST}"))
+
+
+def load_manifest(name: str) -> Manifest:
+    """Load the manifest of an implementation, or of a folder that holds a `benchmark.toml`.
+
+    Raises `InputError` where there is no such implementation, or its manifest is not valid.
+    """
+    folder = Path(name) if "/" in name else _home() / name
+    if name not in implementations() and not ("/" in name and (folder / MANIFEST).is_file()):
+        raise InputError(
+            f"Unknown framework {name!r}: choose one of {', '.join(implementations())} "
+            f"(see `dlscale list`), or name a folder that holds a {MANIFEST}."
+        )
+    path = folder.resolve() / MANIFEST
+    try:
+        about = msgspec.toml.decode(path.read_bytes(), type=Description)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a valid manifest: {error}.") from error
+    for key in (about.script, about.requirements):
+        if not (path.parent / key).is_file():
+            raise InputError(f"{path} names {key!r}, which is not in its folder.")
+    return Manifest(path.parent, about)
+
+
+def _home() -> Path:
+    return Path(next(iter(benchmarks.__path__)))

@@ -1,0 +1,194 @@
+"""From a request and a machine to the cases of a run."""
+
+import re
+from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
+
+from results.case import AmpDtype, Case, Device
+from results.errors import InputError
+from runners.machine import Machine
+from runners.manifest import Description, Support
+from runners.request import Request
+
+T = TypeVar("T")
+_LABEL = re.compile(r"([1-9]\d{0,4})n([1-9]\d{0,2})g")
+# The CPU's stand-in for DLPerf's 8 devices per node: no more ranks than this by default.
+MOST_CPU_DEVICES = 8
+
+
+class Sizes(msgspec.Struct, frozen=True, kw_only=True):
+    """Default sizes on one kind of device, in the units of `Request`."""
+
+    batch_size: int
+    image_size: int
+    warmup: int
+    steps: int
+    repeats: int = 7
+
+
+# DLPerf's (README, "Test conditions"): 224 px, 20 + 100 steps, 7 repeats.
+GPU_SIZES = {
+    "fp32": Sizes(batch_size=128, image_size=224, warmup=20, steps=100),
+    "tf32": Sizes(batch_size=128, image_size=224, warmup=20, steps=100),
+    "amp": Sizes(batch_size=256, image_size=224, warmup=20, steps=100),
+}
+# Small enough that a ladder ends in minutes on a few cores.
+CPU_SIZES = Sizes(batch_size=8, image_size=128, warmup=3, steps=10)
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """The cases of a run, how often each is repeated, and what a reader must know of them."""
+
+    cases: list[Case]
+    repeats: int
+    notes: list[str]
+
+
+def make_plan(request: Request, about: Description, machine: Machine, hosts: int | None) -> Plan:
+    """Return the cases that a request comes to on a machine.
+
+    `hosts` is the number of hosts in the host file, None where there is none: then more nodes
+    than one are emulated on this machine. Raises `InputError` for what cannot be.
+    """
+    device = _device(request, about, machine)
+    support = about.on[device]
+    devices = _devices_per_node(request, device, machine, hosts)
+    labels = _labels(request, devices)
+    most_nodes = max(nodes for nodes, _ in labels)
+    if hosts is not None and most_nodes > hosts:
+        raise InputError(
+            f"NODES={most_nodes} needs {most_nodes} hosts, and the host file names {hosts}: "
+            "add hosts to it, or ask for fewer nodes."
+        )
+    emulated = most_nodes > 1 and hosts is None
+    ranks_here = devices * (most_nodes if emulated else 1)
+    share = max(1, machine.cores // ranks_here)
+    template = _template(request, about, support, device, threads=share)
+    cases = [
+        msgspec.structs.replace(template, nodes=n, devices=d, emulated=emulated and n > 1)
+        for n, d in labels
+    ]
+    repeats = _default(request.repeats, _sizes(device, request.precision).repeats)
+    return Plan(cases=cases, repeats=repeats, notes=_notes(cases[0], machine, emulated, ranks_here))
+
+
+def _template(
+    request: Request, about: Description, support: Support, device: Device, threads: int
+) -> Case:
+    precision = _choose("PRECISION", request.precision, support.precisions, device)
+    sizes = _sizes(device, precision)
+    amp_dtype: AmpDtype = ""
+    if precision == "amp":
+        amp_dtype = _choose("AMP_DTYPE", request.amp_dtype, support.amp_dtypes, device)
+    elif request.amp_dtype:
+        raise InputError(
+            f"AMP_DTYPE={request.amp_dtype} goes with PRECISION=amp, not {request.precision}."
+        )
+    if request.compile and not about.compiler:
+        raise InputError(f"COMPILE=1: {about.name} has no compiler to switch on.")
+    synthetic = request.data == "synthetic"
+    if synthetic and request.loader:
+        raise InputError(f"LOADER={request.loader} reads images; DATA=synthetic has none to read.")
+    return Case(
+        implementation=about.name,
+        nodes=1,
+        devices=1,
+        device=device,
+        batch_size=_default(request.batch_size, sizes.batch_size),
+        precision=precision,
+        amp_dtype=amp_dtype,
+        image_size=_default(request.image_size, sizes.image_size),
+        data="synthetic" if synthetic else "jpeg",
+        loader="" if synthetic else _choose("LOADER", request.loader, support.loaders, device),
+        workers=0 if synthetic else _default(request.workers, support.workers),
+        threads=threads,
+        layout=_choose("LAYOUT", request.layout, support.layouts, device),
+        compile=request.compile,
+        strategy=_choose("STRATEGY", request.strategy, about.strategies, device),
+        warmup=_default(request.warmup, sizes.warmup),
+        steps=_default(request.steps, sizes.steps),
+    )
+
+
+def _device(request: Request, about: Description, machine: Machine) -> Device:
+    kinds = list(about.on)
+    if request.device is None:
+        return "cuda" if machine.gpus and "cuda" in kinds else "cpu"
+    kind = _choose("DEVICE", request.device, kinds, about.name)
+    if kind == "cuda" and not machine.gpus:
+        raise InputError("DEVICE=cuda: nvidia-smi finds no GPU on this machine; use DEVICE=cpu.")
+    return kind
+
+
+def _devices_per_node(request: Request, device: Device, machine: Machine, hosts: int | None) -> int:
+    here = len(machine.gpus) if device == "cuda" else machine.cores
+    what = "GPUs" if device == "cuda" else "cores, and a CPU device needs one"
+    if request.devices is not None:
+        if request.devices > here:
+            raise InputError(
+                f"DEVICES={request.devices}: this machine has {here} {what}; ask for {here} at most."
+            )
+        return request.devices
+    if device == "cuda":
+        return here
+    nodes_here = request.nodes if hosts is None else 1
+    return max(1, min(MOST_CPU_DEVICES, here // nodes_here))
+
+
+def _labels(request: Request, devices: int) -> list[tuple[int, int]]:
+    """Return (nodes, devices per node) of each case: the named ones, or DLPerf's ladder."""
+    if request.cases:
+        matches = [(label, _LABEL.fullmatch(label)) for label in request.cases]
+        for label, match in matches:
+            if not match:
+                raise InputError(f"CASES={label!r} is not a case: write nodes and devices as 4n8g.")
+        named = [(int(match[1]), int(match[2])) for _, match in matches if match]
+        most = max(d for _, d in named)
+        if most > devices:
+            raise InputError(f"CASES asks for {most} devices per node, and there are {devices}.")
+        return list(dict.fromkeys(named))
+    ladder = [(1, 1), (1, devices)]
+    nodes = 2
+    while nodes < request.nodes:
+        ladder.append((nodes, devices))
+        nodes *= 2
+    ladder.append((request.nodes, devices))
+    return list(dict.fromkeys(ladder))
+
+
+def _sizes(device: Device, precision: str) -> Sizes:
+    return CPU_SIZES if device == "cpu" else GPU_SIZES[precision]
+
+
+def _notes(case: Case, machine: Machine, emulated: bool, ranks_here: int) -> list[str]:
+    notes = []
+    if case.device == "cpu":
+        notes.append(
+            f"CPU-sized: {case.image_size} px, batch {case.batch_size} per device, "
+            f"{case.warmup} + {case.steps} steps; a device is a rank with {case.threads} of "
+            f"{machine.cores} cores"
+        )
+    if emulated:
+        notes.append("emulated: the nodes are processes on this one machine, joined by loopback")
+    if case.device == "cpu" and ranks_here > machine.cores:
+        notes.append(
+            f"overcommitted: up to {ranks_here} ranks share {machine.cores} cores, so the speedup "
+            "says nothing about scaling"
+        )
+    return notes
+
+
+def _choose(option: str, value: str | None, allowed: Sequence[T], where: str) -> T:
+    if value is None:
+        return allowed[0]
+    for one in allowed:
+        if one == value:
+            return one
+    choices = ", ".join(map(str, allowed))
+    raise InputError(f"{option}={value!r} is not possible on {where}: choose one of {choices}.")
+
+
+def _default(value: int | None, default: int) -> int:
+    return default if value is None else value

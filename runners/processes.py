@@ -1,0 +1,73 @@
+"""The processes of a repeat: started with a token in their environment, found again by it.
+
+torchrun gives each rank a session of its own and ranks start loader processes, so neither process
+groups nor parents lead to all of them. The token does, also after a parent has died; processes
+that do not carry it are never touched.
+"""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+
+from results.record import NodeCommand
+
+VARIABLE = "DLSCALE_TOKEN"
+
+
+def start(command: NodeCommand, log: Path) -> "subprocess.Popen[bytes]":
+    """Start a node's command in a session of its own; its output goes to `log`."""
+    with log.open("wb") as file:
+        return subprocess.Popen(
+            command.arguments,
+            env={**os.environ, **command.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def with_token(token: str) -> list[psutil.Process]:
+    """Return every living process of this user that carries the token."""
+    mark = f"{VARIABLE}={token}".encode()
+    found = []
+    for process in psutil.process_iter():
+        try:
+            environment = Path(f"/proc/{process.pid}/environ").read_bytes()
+        except OSError:  # gone, or another user's
+            continue
+        if mark in environment.split(b"\0") and process.pid != os.getpid():
+            found.append(process)
+    return found
+
+
+def end_all(token: str, *, grace: float = 5.0) -> int:
+    """End every process that carries the token and return how many had to be killed.
+
+    SIGTERM first; those left after `grace` seconds are killed. Repeats until none is found, since
+    a process can start another while it is being ended.
+    """
+    _signal(with_token(token), signal.SIGTERM)
+    deadline = time.monotonic() + grace
+    while time.monotonic() < deadline:
+        if not with_token(token):
+            return 0
+        time.sleep(0.05)
+    killed = set()
+    while left := with_token(token):
+        killed |= {process.pid for process in left}
+        _signal(left, signal.SIGKILL)
+        time.sleep(0.05)
+    return len(killed)
+
+
+def _signal(processes: list[psutil.Process], number: int) -> None:
+    for process in processes:
+        try:
+            process.send_signal(number)  # psutil refuses a pid that was given to another process
+        except psutil.NoSuchProcess:
+            continue

@@ -1,0 +1,122 @@
+"""Running one repeat of a case: start, watch, end, record."""
+
+import socket
+import time
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from subprocess import Popen
+
+from results.case import Case
+from results.failure import Ending, explain
+from results.record import NodeCommand, RepeatRecord, write_record
+from runners import processes
+from runners.log_tail import PhaseReader, read_logs
+
+POLL_SECONDS = 0.05
+# How long the other nodes may go on after one has failed: they cannot finish without it.
+LEFT_BEHIND_SECONDS = 10.0
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user asked to stop (Ctrl-C, SIGTERM, SIGHUP)."""
+
+
+def new_token() -> str:
+    """Return a mark for the processes of one repeat."""
+    return uuid.uuid4().hex
+
+
+def free_port() -> int:
+    """Return a port that nothing on this machine listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def run_repeat(
+    case: Case,
+    repeat: int,
+    commands: list[NodeCommand],
+    folder: Path,
+    *,
+    token: str,
+    timeout: float,
+    on_phase: Callable[[str], None] = lambda _: None,
+) -> RepeatRecord:
+    """Run the commands of one repeat to their end and write `run.json` beside their logs.
+
+    Whatever happens, no process of the repeat is left. `timeout` is in seconds. An interruption
+    is recorded and raised again as `Interrupted`.
+    """
+    folder.mkdir(parents=True)
+    started, clock = datetime.now(UTC), time.monotonic()
+    kills = _oom_kills()
+    running: list[Popen[bytes]] = []
+    interrupted = hung = False
+    try:
+        running += [processes.start(c, folder / f"launcher{c.node}.log") for c in commands]
+        hung = not _wait(running, PhaseReader(folder / "rank0.log"), on_phase, timeout)
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        codes = [process.poll() for process in running]
+        well = bool(codes) and all(code == 0 for code in codes)
+        processes.end_all(token, grace=1.0 if well or hung else 5.0)
+        for process in running:
+            process.wait()
+    if interrupted:
+        ending = Ending("interrupted", "interrupted by the user")
+    elif hung:
+        ending = Ending("hung", f"still running after {timeout:g} s, ended")
+    else:
+        ending = explain(codes, read_logs(folder), oom_kills=_oom_kills() - kills)
+    record = RepeatRecord(
+        case=case,
+        repeat=repeat,
+        commands=commands,
+        started=started.isoformat(timespec="seconds"),
+        ended=datetime.now(UTC).isoformat(timespec="seconds"),
+        seconds=round(time.monotonic() - clock, 3),
+        exit_codes=codes,
+        outcome=ending.outcome,
+        reason=ending.reason,
+        tail=list(ending.tail),
+    )
+    write_record(folder, record)
+    if interrupted:
+        raise Interrupted
+    return record
+
+
+def _wait(
+    running: list[Popen[bytes]],
+    phases: PhaseReader,
+    on_phase: Callable[[str], None],
+    timeout: float,
+) -> bool:
+    """Wait until all nodes have ended, or one has failed; False where the time ran out."""
+    deadline = time.monotonic() + timeout
+    failed_at: float | None = None
+    while any(process.poll() is None for process in running):
+        now = time.monotonic()
+        if now > deadline:
+            return False
+        if failed_at is None and any(process.poll() for process in running):
+            failed_at = now
+        if failed_at is not None and now > failed_at + LEFT_BEHIND_SECONDS:
+            return True
+        for phase in phases.news():
+            on_phase(phase)
+        time.sleep(POLL_SECONDS)
+    return True
+
+
+def _oom_kills() -> int:
+    """Return how often the kernel has killed for lack of memory since it started."""
+    try:
+        lines = Path("/proc/vmstat").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
