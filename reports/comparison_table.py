@@ -6,12 +6,12 @@ from results.comparison import Comparison, Row
 
 COMPARISON_HEADINGS = (
     "case",
-    "images/s per device",
+    "per device",
     "published",
     "ratio",
     "efficiency",
     "published",
-    "published figures of",
+    "published for",
 )
 
 

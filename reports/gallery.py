@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import jinja2
 from markupsafe import Markup
@@ -177,7 +178,7 @@ def _escaped(value: object) -> object:
 
 def _place(place: Place) -> Markup:
     """Link to a place in DLPerf, at the commit that was read."""
-    url = f"{published.DLPERF}/blob/{published.DLPERF_COMMIT}/{place.document}"
+    url = f"{published.DLPERF}/blob/{published.DLPERF_COMMIT}/{quote(place.document)}"
     if place.line is not None:
         url += f"?plain=1#L{place.line}"
     text = place.document if place.line is None else f"{place.document}:{place.line}"

@@ -18,6 +18,9 @@ HEADINGS = (
     "repeats",
 )
 
+# Those that fit a terminal of 80 columns; the report has them all.
+TERMINAL = ("case", "images/s", "95 % interval", "speedup", "efficiency", "repeats")
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -31,6 +34,12 @@ class Failure:
 def summary_rows(run: RunSummary) -> list[tuple[str, ...]]:
     """Return one row per case, a cell for each of `HEADINGS`."""
     return [_row(case) for case in run.cases]
+
+
+def terminal_rows(run: RunSummary) -> list[tuple[str, ...]]:
+    """Return one row per case, a cell for each of `TERMINAL`."""
+    places = [HEADINGS.index(heading) for heading in TERMINAL]
+    return [tuple(row[place] for place in places) for row in summary_rows(run)]
 
 
 def failures(run: RunSummary) -> list[Failure]:

@@ -5,7 +5,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from reports.comparison_table import COMPARISON_HEADINGS, comparison_rows
-from reports.summary_table import HEADINGS, failures, setting_line, summary_rows
+from reports.summary_table import TERMINAL, failures, setting_line, terminal_rows
 from results.comparison import Comparison, compare_with_published
 from results.summary import RunSummary
 
@@ -17,7 +17,7 @@ def print_summary(run: RunSummary, console: Console | None = None) -> None:
     console.print(f"\n[bold]{escape(setting_line(run))}[/]", highlight=False)
     for note in record.notes:
         console.print(escape(note), style="yellow", highlight=False)
-    console.print(_table(HEADINGS, summary_rows(run)))
+    console.print(_table(TERMINAL, terminal_rows(run)))
     for failure in failures(run):
         console.print(f"[red]{escape(failure.name)}: {escape(failure.reason)}[/]", highlight=False)
         for line in failure.tail[-5:]:

@@ -1,6 +1,7 @@
 """Where runs lie, and reading one back: records, logs, and what else is found there."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,19 +35,18 @@ def new_run_folder(store: Path, name: str) -> Path:
     Raises `InputError` where the store cannot be written.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    for suffix in ("", *(f"-{k}" for k in range(2, 100))):
-        folder = store / f"{stamp}-{name}{suffix}"
-        try:
-            store.mkdir(parents=True, exist_ok=True)
-            folder.mkdir()
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise InputError(
-                f"The results folder {store} cannot be written ({error.strerror}): "
-                "make it writable, or name another with --results."
-            ) from error
-        return folder
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+        for suffix in ("", *(f"-{k}" for k in range(2, 100))):
+            folder = store / f"{stamp}-{name}{suffix}"
+            with suppress(FileExistsError):
+                folder.mkdir()
+                return folder
+    except OSError as error:
+        raise InputError(
+            f"The results folder {store} cannot be written ({error.strerror}): "
+            "make it writable, or name another with --results."
+        ) from error
     raise InputError(f"The results folder {store} has 99 runs of this second already.")
 
 

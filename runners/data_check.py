@@ -149,11 +149,11 @@ def _scan(file: BinaryIO) -> int:
     while True:
         file.seek(place)
         marker = file.read(4)
-        if len(marker) < 4 or marker[0] != 0xFF:  # noqa: PLR2004 - a marker and a length
+        if len(marker) < 4 or marker[0] != 0xFF:
             return place
-        if marker[1] == 0xFF:  # noqa: PLR2004 - a fill byte
+        if marker[1] == 0xFF:
             place += 1
-        elif marker[1] == 0xDA:  # noqa: PLR2004 - start of scan
+        elif marker[1] == 0xDA:
             return place
         else:
             place += 2 + max(2, int.from_bytes(marker[2:]))

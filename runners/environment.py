@@ -65,7 +65,7 @@ def _build(manifest: Manifest, folder: Path, named_python: str | None) -> None:
     _uv(manifest, "venv", "--quiet", "--no-project", "--python", python, str(folder))
     _uv(
         manifest,
-        *("pip", "install", "--require-hashes", "--no-deps", "--strict"),
+        *("pip", "install", "--require-hashes", "--no-deps", "--compile-bytecode"),
         *("--python", str(python_of(folder)), "--requirements", str(manifest.lock)),
     )
     (folder / _STAMP).touch()

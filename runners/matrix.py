@@ -35,7 +35,7 @@ GPU_SIZES = {
     "amp": Sizes(batch_size=256, image_size=224, warmup=20, steps=100),
 }
 # Small enough that a ladder ends in minutes on a few cores.
-CPU_SIZES = Sizes(batch_size=8, image_size=128, warmup=3, steps=10)
+CPU_SIZES = Sizes(batch_size=8, image_size=96, warmup=3, steps=10)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +128,7 @@ def _devices_per_node(request: Request, device: Device, machine: Machine, hosts:
     if request.devices is not None:
         if request.devices > here:
             raise InputError(
-                f"DEVICES={request.devices}: this machine has {here} {what}; ask for {here} at most."
+                f"DEVICES={request.devices}: this machine has {here} {what}; ask for fewer."
             )
         return request.devices
     if device == "cuda":

@@ -265,7 +265,7 @@ def _leaves(rng: np.random.Generator, width: int, height: int) -> Image.Image:
     for colour in colours[1:]:
         radius = 0.35 * max(size) / rng.uniform(1, 10)
         x, y, flat = rng.random(3) * (*size, 1.0)
-        if rng.random() < 0.5:  # noqa: PLR2004 - half of them
+        if rng.random() < 0.5:
             draw.ellipse(
                 (x - radius, y - radius * flat, x + radius, y + radius * flat), fill=tuple(colour)
             )

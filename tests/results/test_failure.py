@@ -1,0 +1,82 @@
+import pytest
+
+from results.failure import explain
+
+TRACE = """Traceback (most recent call last):
+  File "train.py", line 9, in <module>
+    main()
+{}
+"""
+PEER = TRACE.format("RuntimeError: [gloo/pair.cc] Connection closed by peer [127.0.0.1]:1")
+
+
+@pytest.mark.parametrize(
+    ("logs", "oom_kills", "outcome", "reason"),
+    [
+        (
+            {"rank0": TRACE.format("torch.OutOfMemoryError: CUDA out of memory. Tried to ...")},
+            0,
+            "out of memory",
+            "CUDA out of memory",
+        ),
+        (
+            {"rank0": TRACE.format("RuntimeError: [enforce] DefaultCPUAllocator: can't allocate")}
+            | {
+                "rank1": "DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"
+            },
+            0,
+            "out of memory",
+            "rank1: DefaultCPUAllocator",
+        ),
+        (
+            {"rank0": "", "launcher0": "  exitcode  : -9\n Signal 9 (SIGKILL) received by PID 7"},
+            1,
+            "out of memory",
+            "lack of memory",
+        ),
+        (
+            {"rank0": "", "launcher0": "Signal 9 (SIGKILL) received by PID 7"},
+            0,
+            "failed",
+            "SIGKILL",
+        ),
+        (
+            {"rank0": PEER, "rank1": TRACE.format("ValueError: the cause")},
+            0,
+            "failed",
+            "rank1: ValueError: the cause",
+        ),
+        (
+            {"rank0": TRACE.format("OSError: [Errno 28] No space left on device")},
+            0,
+            "failed",
+            "No space left",
+        ),
+        (
+            {
+                "rank0": ':::MLLOG {"key": "run_stop", "value": null, "metadata": '
+                '{"status": "aborted", "reason": "the loss of step 2 is nan"}}'
+            },
+            0,
+            "failed",
+            "the loss of step 2 is nan",
+        ),
+        ({}, 0, "failed", "launcher exited with 1"),
+    ],
+)
+def test_causes(logs, oom_kills, outcome, reason):
+    ending = explain([1], logs, oom_kills=oom_kills)
+    assert ending.outcome == outcome
+    assert reason in ending.reason
+
+
+def test_a_run_that_ended_well_is_not_searched_for_errors():
+    assert explain([0, 0], {"rank0": "RuntimeError: harmless"}, oom_kills=3).outcome == "completed"
+
+
+def test_the_tail_is_clean_and_short():
+    text = "\x1b[31mred\x1b[0m\x07\n" * 50 + "ValueError: x\n"
+    ending = explain([1], {"rank0": text}, oom_kills=0)
+    assert len(ending.tail) == 20
+    assert ending.tail[0] == "red"
+    assert ending.tail[-1] == "ValueError: x"
