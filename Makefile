@@ -60,6 +60,10 @@ compare: $(VENV)/.driver ## set a run beside the published figures: RUN=ID (defa
 report: $(VENV)/.driver ## render a run's report again: RUN=ID (default: the latest)
 	@$(DLSCALE) report $(if $(RUN),$(call quote,$(RUN))) $(call option,--results,$(RESULTS))
 
+.PHONY: compare-examples
+compare-examples: $(VENV)/.driver ## time our script beside pytorch/examples' main.py (EXAMPLES=DIR)
+	@$(VENV)/bin/python scripts/compare_with_examples.py $(call option,--examples,$(EXAMPLES))
+
 .PHONY: list
 list: $(VENV)/.driver ## show the implementations and what each supports
 	@$(DLSCALE) list

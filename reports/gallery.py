@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import jinja2
 from markupsafe import Markup
 
-from reports.markdown import escape
+from reports.markdown import environment, escaped
 from reports.plots import Line, plot_speedup, plot_throughput
 from results import published_figures as published
 from results.published_checks import Finding, Place, find_disagreements
@@ -56,20 +55,12 @@ def render_page(
     series: Sequence[Series], checks: Sequence[SpeedupCheck], findings: Sequence[Finding]
 ) -> str:
     """Render the Markdown page; whatever the figures say in words stays plain text."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        finalize=_escaped,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["place"] = _place
-    environment.filters["number"] = lambda value: "-" if value is None else f"{value:.2f}"
-    environment.filters["percent"] = lambda value: "-" if value is None else f"{value:.0%}"
+    made = environment()
+    made.filters["place"] = _place
+    made.filters["number"] = lambda value: "-" if value is None else f"{value:.2f}"
+    made.filters["percent"] = lambda value: "-" if value is None else f"{value:.0%}"
     summary = [check for check in checks if check.figure.document == published.ROOT_README]
-    return environment.get_template("gallery.md.j2").render(
+    return made.get_template("gallery.md.j2").render(
         published=published,
         machines=MACHINES,
         sections=[_section(part) for part in _by_precision(series)],
@@ -169,17 +160,10 @@ def _efficiency(series: Series) -> list[str]:
     return [] if efficiency is None else [f"{efficiency:.0%}"]
 
 
-def _escaped(value: object) -> object:
-    """Turn text that is not markup already into markup that shows it as it is."""
-    if not isinstance(value, str) or isinstance(value, Markup):
-        return value
-    return Markup(escape(value))  # noqa: S704 (just escaped)
-
-
 def _place(place: Place) -> Markup:
     """Link to a place in DLPerf, at the commit that was read."""
     url = f"{published.DLPERF}/blob/{published.DLPERF_COMMIT}/{quote(place.document)}"
     if place.line is not None:
         url += f"?plain=1#L{place.line}"
     text = place.document if place.line is None else f"{place.document}:{place.line}"
-    return Markup("[{}]({})").format(_escaped(text), url)
+    return Markup("[{}]({})").format(escaped(text), url)

@@ -1,48 +1,53 @@
-"""Rendering the Markdown templates; what comes from outside stays text."""
+"""Rendering the Markdown templates: whatever comes from outside stays plain text."""
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+import jinja2
+from markupsafe import Markup
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~$])")
+TEMPLATES = Path(__file__).parent / "templates"
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 
 
 def escape(text: object) -> str:
-    """Return text in which nothing is Markdown or HTML any more, on one line."""
+    """Return text in which nothing is Markdown, HTML or mathematics any more, on one line."""
     line = " ".join(str(text).split())
-    line = "".join(_HTML.get(sign, sign) for sign in line)
-    return re.sub(r"([\\`*_\[\]|~])", r"\\\1", line)
+    return _SPECIAL.sub(r"\\\1", "".join(_HTML.get(sign, sign) for sign in line))
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table; the first column is flushed left, the others right."""
-    align = [":--", *["--:"] * (len(headings) - 1)]
-    lines = [map(escape, headings), align, *(map(escape, row) for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def escaped(value: object) -> object:
+    """Turn text that is not markup already into markup that shows it as it is."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return Markup(escape(value))  # noqa: S704 - just escaped
 
 
-def code(lines: Sequence[str]) -> str:
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], align: str = "--:") -> Markup:
+    """Return a Markdown table; the first column is flushed left, the others as `align` says."""
+    aligns = [":--", *[align] * (len(headings) - 1)]
+    lines = [map(escape, headings), aligns, *(map(escape, row) for row in rows)]
+    return Markup("\n".join(f"| {' | '.join(line)} |" for line in lines))  # noqa: S704 - escaped
+
+
+def code(lines: Sequence[str]) -> Markup:
     """Return lines as an indented code block, which nothing inside them can end."""
-    return "\n".join(f"    {line}" for line in lines)
+    return Markup("\n".join(f"    {line}" for line in lines))  # noqa: S704 - code is text
 
 
-def render(template: str, **values: Any) -> str:
-    """Render a template of `reports/templates`; every `{{ value }}` is escaped text.
-
-    Values that are Markdown already go through the filters `table` and `code`.
-    """
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        undefined=StrictUndefined,
+def environment() -> jinja2.Environment:
+    """Return the environment of the templates, in which every `{{ value }}` is escaped."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        finalize=escaped,
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - Markdown, escaped by `text`
     )
-    environment.filters.update(text=escape, code=code)
-    environment.globals.update(table=table)
-    return environment.get_template(template).render(**values)
+    made.filters["code"] = code
+    made.globals["table"] = table
+    return made

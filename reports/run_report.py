@@ -1,5 +1,6 @@
 """The report of one run: a Markdown page with its plots, from the store alone."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from reports.comparison_table import COMPARISON_HEADINGS, comparison_rows
 from reports.environment_table import environment_rows
-from reports.markdown import render
+from reports.markdown import environment
 from reports.numbers import NOTHING, percent, rate, ratio
 from reports.plots import Line, plot_speedup, plot_throughput
 from reports.summary_table import HEADINGS, case_name, failures, setting_line, summary_rows
@@ -30,7 +31,7 @@ def write_report(run: RunSummary, folder: Path) -> Path:
         home.mkdir(parents=True, exist_ok=True)
         pictures = _plots(run, home)
         page = home / "report.md"
-        write_atomically(page, render("run.md.j2", **_values(run, pictures)).encode())
+        write_atomically(page, _page(run, pictures).encode())
     except OSError as error:
         raise InputError(
             f"The report {home} cannot be written ({error.strerror}): make room or make it "
@@ -39,12 +40,14 @@ def write_report(run: RunSummary, folder: Path) -> Path:
     return page
 
 
+def _page(run: RunSummary, pictures: list[Path]) -> str:
+    return environment().get_template("run.md.j2").render(**_values(run, pictures))
+
+
 def _values(run: RunSummary, pictures: list[Path]) -> dict[str, Any]:
     comparison = compare_with_published(run)
     record = run.run.record
     emulated = any(case.emulated for case in record.cases)
-    first = {c.case: c for c in run.cases}
-    done = [repeat for case in first.values() for repeat in (*case.counted, *case.failed)][:1]
     return {
         "title": f"Run {record.id}" + (" (emulated nodes)" if emulated else ""),
         "answer": answer(run),
@@ -61,7 +64,7 @@ def _values(run: RunSummary, pictures: list[Path]) -> dict[str, Any]:
         "step_headings": STEP_HEADINGS,
         "step_rows": [_step_row(case) for case in run.cases],
         "environment": environment_rows(run),
-        "commands": _commands(run) if done else [NOTHING],
+        "commands": _commands(run) or [NOTHING],
         "notices": run.run.notices,
         "case": record.cases[0],
         "folder": str(run.run.folder),
@@ -137,8 +140,6 @@ def _step_row(summary: CaseSummary) -> tuple[str, ...]:
 
 
 def _commands(run: RunSummary) -> list[str]:
-    import shlex
-
     lines = []
     for case in run.cases:
         repeats = (*case.counted, *case.failed)

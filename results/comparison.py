@@ -70,10 +70,13 @@ def compare_with_published(run: RunSummary) -> Comparison:
     machine = describe_machine(environment)
     case = run.run.record.cases[0]
     version = str(environment.get("framework", {}).get("version", "unknown"))
-    emulated = any(one.emulated for one in run.run.record.cases)
-    return Comparison(
-        run, machine, tuple(rows), tuple(_differences(case, series, machine, version, emulated))
-    )
+    found = [f"machine: {machine}; published: {PUBLISHED_MACHINE}"]
+    if any(one.emulated for one in run.run.record.cases):
+        found.append("the run's nodes are emulated on one machine: its scaling is not a cluster's")
+    if "sample_seed" in environment.get("data", {}):
+        found.append("input: dlscale's sample of generated JPEGs; published: ImageNet")
+    found.extend(_differences(case, series, version))
+    return Comparison(run, machine, tuple(rows), tuple(found))
 
 
 def describe_machine(environment: dict[str, object]) -> str:
@@ -97,13 +100,9 @@ def _row(summary: CaseSummary, names: list[str]) -> Row:
     return Row(summary, None)
 
 
-def _differences(
-    case: Case, series: Series | None, machine: str, version: str, emulated: bool
-) -> list[str]:
-    """Say everything that keeps the two from being compared directly, the gravest first."""
-    found = [f"machine: {machine}; published: {PUBLISHED_MACHINE}"]
-    if emulated:
-        found.append("the run's nodes are emulated on one machine: its scaling is not a cluster's")
+def _differences(case: Case, series: Series | None, version: str) -> list[str]:
+    """Say which settings keep the two from being compared directly, the gravest first."""
+    found = []
     if case.image_size != PUBLISHED_IMAGE_SIZE:
         found.append(f"image size: {case.image_size} px; published: {PUBLISHED_IMAGE_SIZE} px")
     if case.data == "synthetic":

@@ -20,6 +20,10 @@ _CONSEQUENCE = re.compile(
     r"Connection (?:reset|closed|refused)|connection closed by peer|Broken pipe|ChildFailedError|"
     r"SignalException|DistBackendError|DistNetworkError|Timed out waiting|torchrun_|exitcode"
 )
+# torchrun's table of how its ranks ended.
+_SIGNAL = re.compile(r"Signal \d+ \(\w+\)")
+# What frameworks and launchers put before a rank's line: `[rank1]: `, `[1,3]<stderr>:`.
+_PREFIX = re.compile(r"^(?:\[[\w,. -]+\](?:<std(?:out|err)>)?:\s?)+")
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[^\t\x20-\x7e\xa0-\U0010ffff]")
 
 
@@ -59,13 +63,18 @@ def explain(exit_codes: Sequence[int | None], logs: Mapping[str, str], *, oom_ki
     what = next(code for code in exit_codes if code != 0)
     why = "ended by us" if what is None else _exit(what)
     last = next((text for text in reversed(lines.values()) if text), [])
-    gone = next((line for line in last if "Signal" in line and "received by PID" in line), "")
-    return Ending("failed", f"launcher {why}" + (f"; {_short(gone)}" if gone else ""), _tail(last))
+    signals = _SIGNAL.findall("\n".join(last))
+    # SIGTERM is what the launcher sent to the ranks that were left.
+    gone = next((said for said in signals if "SIGTERM" not in said), "")
+    return Ending(
+        "failed", f"launcher {why}" + (f"; a rank had {gone}" if gone else ""), _tail(last)
+    )
 
 
 def clean_lines(text: str) -> list[str]:
-    """Return the lines of a log without colours and control characters, empty ones left out."""
-    return [line for raw in text.splitlines() if (line := _CONTROL.sub("", raw).rstrip())]
+    """Return the lines of a log without rank prefixes, colours and control characters."""
+    cleaned = (_PREFIX.sub("", _CONTROL.sub("", raw)).rstrip() for raw in text.splitlines())
+    return [line for line in cleaned if line]
 
 
 def _tail(lines: Sequence[str]) -> tuple[str, ...]:

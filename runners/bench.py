@@ -1,18 +1,20 @@
 """Running the repeats of a run, interleaved, and going on with one that was interrupted."""
 
 import errno
+import fcntl
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from results.case import Case
 from results.errors import InputError
-from results.record import REPEAT_FILE, RepeatRecord, RunRecord, read_repeat
+from results.record import REPEAT_FILE, RUN_FILE, RepeatRecord, RunRecord, read_repeat
 from results.store import ATTEMPTS
 from runners.command import Job, node_commands
 from runners.manifest import Manifest
 from runners.progress import Progress
-from runners.repeat import free_port, new_token, run_repeat
+from runners.repeat import free_port, run_repeat, token_of
 
 
 @dataclass(frozen=True)
@@ -31,26 +33,27 @@ def run_all(run: Path, record: RunRecord, place: Place, progress: Progress) -> N
     """Run every repeat that is missing, one repeat of each case in turn.
 
     A drift of the machine then falls on all cases alike. A repeat that fails is recorded, and
-    the run goes on.
+    the run goes on. Raises `InputError` where another process is at this run.
     """
-    todo = list(missing(run, record))
-    progress.start(record, done=len(record.cases) * record.repeats - len(todo))
-    for case, repeat in todo:
-        folder = run / f"{case.folder}_{repeat}"
-        _set_aside(run, folder)
-        progress.begin(case, repeat)
-        try:
-            ended = run_one(case, repeat, place, folder, progress)
-        except OSError as error:
-            raise disk_error(run, error) from error
-        progress.end(ended)
+    with _alone(run):
+        todo = list(missing(run, record))
+        progress.start(record, done=len(record.cases) * record.repeats - len(todo))
+        for case, repeat in todo:
+            folder = run / f"{case.folder}_{repeat}"
+            progress.begin(case, repeat)
+            try:
+                _set_aside(run, folder)
+                ended = run_one(case, repeat, place, folder, progress)
+            except OSError as error:
+                raise disk_error(run, error) from error
+            progress.end(ended)
 
 
 def run_one(
     case: Case, repeat: int, place: Place, folder: Path, progress: Progress
 ) -> RepeatRecord:
     """Run one repeat of a case in `folder`."""
-    token = new_token()
+    token = token_of(folder)
     job = Job(
         python=place.python,
         data=place.data,
@@ -92,6 +95,19 @@ def disk_error(folder: Path, error: OSError) -> InputError:
         f"The results folder {folder} {what}: {remedy}, then go on with --resume; "
         "what was measured is kept."
     )
+
+
+@contextmanager
+def _alone(run: Path) -> Iterator[None]:
+    """Hold a run for this process; the lock goes with the process, however that ends."""
+    with (run / RUN_FILE).open("r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(
+                f"Run {run.name} is going on in another process: wait for its end, or stop it."
+            ) from error
+        yield
 
 
 def _is_done(folder: Path) -> bool:

@@ -58,7 +58,7 @@ def _run(words: list[str]) -> int:
         if name == chosen:  # the others stay unloaded: --help must be quick
             module = importlib.import_module(f"runners.commands.{name}")
             module.add_arguments(sub)
-            sub.set_defaults(run=module.run)
+            sub.set_defaults(function=module.run)
     args = parser.parse_args(words)
     if args.version:
         from importlib.metadata import version
@@ -68,7 +68,7 @@ def _run(words: list[str]) -> int:
     if not args.command:
         parser.print_help()
         return 0
-    code: int = args.run(args)
+    code: int = args.function(args)
     return code
 
 

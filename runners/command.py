@@ -16,10 +16,8 @@ RECORDED = re.compile(
     r"^(CUDA|NCCL|GLOO|OMP|MKL|KMP|DNNL|ONEDNN|OPENBLAS|TORCH|TORCHINDUCTOR|PYTORCH|DALI|MALLOC|"
     r"LD_|XLA|TF_|UCX|OMPI|HOROVOD|FI_|NVIDIA|DLSCALE)"
 )
-_SECRET = re.compile(
-    r"(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|PRIVATE|(^|_)KEY($|_))", re.IGNORECASE
-)
-_URL_PASSWORD = re.compile(r"(?<=://)[^/@\s]+@")
+_SECRET = re.compile(r"(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|PRIVATE|KEYS?($|_))", re.IGNORECASE)
+_URL_PASSWORD = re.compile(r"(?<=://)[^/\s]+@")
 
 
 @dataclass(frozen=True)
@@ -45,6 +43,7 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
     commands = []
     for node in range(case.nodes):
         places = {
+            "folder": manifest.folder,
             "nodes": case.nodes,
             "node_rank": node,
             "devices": case.devices,

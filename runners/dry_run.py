@@ -10,7 +10,7 @@ def print_plan(prepared: Prepared) -> None:
     """Print each case with the command of each of its nodes; nothing is made or started."""
     plan = prepared.plan
     print(f"{len(plan.cases)} cases x {plan.repeats} repeats on {prepared.machine.summary}")
-    for note in plan.notes:
+    for note in [*plan.notes, *prepared.data.notes]:
         print(f"  {note}")
     for case in plan.cases:
         emulated = " (emulated)" if case.emulated else ""

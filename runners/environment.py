@@ -16,16 +16,17 @@ from pathlib import Path
 
 from results.errors import InputError
 from runners.interpreter import find_python
-from runners.manifest import Manifest
+from runners.manifest import Manifest, implementations, load_manifest
 
 _STAMP = "dlscale-complete"
+_DIGITS = 12  # of the digest, in a folder's name
 
 
 def environment_folder(manifest: Manifest, home: Path) -> Path:
     """Return where the environment of an implementation lies, whether or not it is built."""
     digest = hashlib.sha256(manifest.lock.read_bytes())
     digest.update(manifest.about.python.encode())
-    return home / f"{manifest.about.framework}-{digest.hexdigest()[:12]}"
+    return home / f"{manifest.about.framework}-{digest.hexdigest()[:_DIGITS]}"
 
 
 def python_of(folder: Path) -> Path:
@@ -42,12 +43,12 @@ def ensure_environment(manifest: Manifest, home: Path, named_python: str | None 
     folder = environment_folder(manifest, home)
     if named_python:
         find_python(manifest.about.python, lock=manifest.lock, named=named_python)
-    if (folder / _STAMP).exists():
+    if _is_whole(folder):
         return folder
     try:
         home.mkdir(parents=True, exist_ok=True)
         with _one_at_a_time(home / ".lock"):
-            if not (folder / _STAMP).exists():
+            if not _is_whole(folder):
                 _build(manifest, folder, named_python)
                 _remove_older(manifest, folder)
     except OSError as error:
@@ -55,6 +56,11 @@ def ensure_environment(manifest: Manifest, home: Path, named_python: str | None 
             f"The environment {folder} cannot be built: {error.strerror or error}."
         ) from error
     return folder
+
+
+def _is_whole(folder: Path) -> bool:
+    # Without the Python that it was built on, an environment's own is a link to nowhere.
+    return (folder / _STAMP).exists() and python_of(folder).exists()
 
 
 def _build(manifest: Manifest, folder: Path, named_python: str | None) -> None:
@@ -85,8 +91,9 @@ def _uv(manifest: Manifest, *arguments: str) -> None:
 
 def _remove_older(manifest: Manifest, folder: Path) -> None:
     """Remove the environments of earlier locks of the same framework: they are gigabytes."""
-    for other in folder.parent.glob(f"{manifest.about.framework}-*"):
-        if other != folder and (other / "pyvenv.cfg").exists():
+    used = {environment_folder(load_manifest(name), folder.parent) for name in implementations()}
+    for other in folder.parent.glob(f"{manifest.about.framework}-{'[0-9a-f]' * _DIGITS}"):
+        if other not in {folder, *used} and (other / "pyvenv.cfg").exists():
             shutil.rmtree(other, ignore_errors=True)
 
 

@@ -30,6 +30,13 @@ class InputData:
             ensure_sample(SAMPLE, console)
         return self.folder
 
+    @property
+    def notes(self) -> list[str]:
+        """Say what a reader must know of the data."""
+        if not self.sample:
+            return []
+        return [f"input: dlscale's own sample of {SAMPLE_IMAGES} generated JPEGs, not ImageNet"]
+
     def facts(self) -> dict[str, Any]:
         """Describe the data for the record."""
         if self.folder is None:

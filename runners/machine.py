@@ -1,6 +1,5 @@
 """What this machine is: its processors, memory, accelerators and software."""
 
-import getpass
 import os
 import platform
 import shutil
@@ -30,7 +29,6 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     gpus: list[Gpu]
     system: str
     kernel: str
-    user: str
 
     @property
     def summary(self) -> str:
@@ -51,7 +49,6 @@ def this_machine() -> Machine:
         gpus=_gpus(),
         system=_system(),
         kernel=platform.release(),
-        user=getpass.getuser() if os.environ.get("USER") else str(os.getuid()),
     )
 
 
@@ -84,13 +81,16 @@ def _gpus() -> list[Gpu]:
     if not tool:
         return []
     query = "--query-gpu=name,memory.total,driver_version"
-    asked = subprocess.run(
-        [tool, query, "--format=csv,noheader,nounits"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    try:
+        asked = subprocess.run(
+            [tool, query, "--format=csv,noheader,nounits"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
     if asked.returncode:
         return []
     rows = [[cell.strip() for cell in line.split(",")] for line in asked.stdout.splitlines()]

@@ -10,6 +10,8 @@ from results.case import AmpDtype, Device, Layout, Precision
 from results.errors import InputError
 
 MANIFEST = "benchmark.toml"
+# What can stand in braces in `start` and `environment`; runners/command.py fills it in.
+PLACES = ["folder", "nodes", "node_rank", "devices", "threads", "master_address", "master_port"]
 
 
 class Support(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,8 +33,9 @@ class Support(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The keys of `benchmark.toml`.
 
-    `start` is the framework's launcher and its arguments after the interpreter; `published` names
-    DLPerf's implementations that a run is set beside, the nearest first.
+    `start` is the framework's launcher and its arguments after the interpreter, in which
+    `{folder}` is the manifest's own; `published` names DLPerf's implementations that a run is set
+    beside, the nearest first.
     """
 
     name: str
@@ -102,6 +105,13 @@ def load_manifest(name: str) -> Manifest:
     for key in (about.script, about.requirements):
         if not (path.parent / key).is_file():
             raise InputError(f"{path} names {key!r}, which is not in its folder.")
+    variables = [text for support in about.on.values() for text in support.environment.values()]
+    for text in (*about.start, *variables):
+        try:
+            text.format(**dict.fromkeys(PLACES, 0))
+        except (LookupError, ValueError, AttributeError) as error:
+            places = ", ".join(PLACES)
+            raise InputError(f"{path}: {text!r} holds braces, but none of {places}.") from error
     return Manifest(path.parent, about)
 
 

@@ -16,6 +16,8 @@ T = TypeVar("T")
 _LABEL = re.compile(r"([1-9]\d{0,4})n([1-9]\d{0,2})g")
 # The CPU's stand-in for DLPerf's 8 devices per node: no more ranks than this by default.
 MOST_CPU_DEVICES = 8
+# Emulated nodes crowd one machine; beyond this they would bring it down.
+MOST_RANKS_PER_CORE = 16
 
 
 class Sizes(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,8 +65,13 @@ def make_plan(request: Request, about: Description, machine: Machine, hosts: int
             "add hosts to it, or ask for fewer nodes."
         )
     emulated = most_nodes > 1 and hosts is None
-    ranks_here = devices * (most_nodes if emulated else 1)
-    share = max(1, machine.cores // ranks_here)
+    ranks_here = max(d * (n if emulated else 1) for n, d in labels)
+    if ranks_here > MOST_RANKS_PER_CORE * machine.cores:
+        raise InputError(
+            f"{ranks_here} ranks are too many for the {machine.cores} cores of this machine: ask "
+            f"for {MOST_RANKS_PER_CORE * machine.cores} at most, or name hosts with HOSTFILE."
+        )
+    share = max(1, machine.cores // (devices * (most_nodes if emulated else 1)))
     template = _template(request, about, support, device, threads=share)
     cases = [
         msgspec.structs.replace(template, nodes=n, devices=d, emulated=emulated and n > 1)
@@ -114,11 +121,12 @@ def _template(
 
 def _device(request: Request, about: Description, machine: Machine) -> Device:
     kinds = list(about.on)
-    if request.device is None:
-        return "cuda" if machine.gpus and "cuda" in kinds else "cpu"
-    kind = _choose("DEVICE", request.device, kinds, about.name)
+    if request.device is None and "cpu" in kinds and not ("cuda" in kinds and machine.gpus):
+        return "cpu"
+    kind = _choose("DEVICE", request.device or "cuda", kinds, about.name)
     if kind == "cuda" and not machine.gpus:
-        raise InputError("DEVICE=cuda: nvidia-smi finds no GPU on this machine; use DEVICE=cpu.")
+        remedy = "use DEVICE=cpu" if "cpu" in kinds else f"{about.name} runs on GPUs alone"
+        raise InputError(f"DEVICE=cuda: nvidia-smi finds no GPU on this machine; {remedy}.")
     return kind
 
 

@@ -74,7 +74,7 @@ class Prepared:
             request=msgspec.to_builtins(self.request),
             repeats=self.plan.repeats,
             cases=self.plan.cases,
-            notes=self.plan.notes,
+            notes=[*self.plan.notes, *self.data.notes],
             environment=environment,
         )
         try:
@@ -162,6 +162,11 @@ def _hosts_of(hosts: list[Host], nodes: int, devices: int, machine: Machine) -> 
                 f"Host {host.name} is another machine, and this version starts ranks on "
                 f"{machine.host} alone: run there, or leave HOSTFILE out to emulate nodes here."
             )
+    if nodes > 1:
+        raise InputError(
+            f"Hosts {hosts[0].name} and {hosts[1].name} are both this machine, which is one node: "
+            "leave HOSTFILE out to emulate nodes here."
+        )
     return [host.name for host in hosts[:nodes]]
 
 
@@ -180,6 +185,11 @@ def _check_space(folder: Path) -> None:
     there = folder
     while not there.exists():
         there = there.parent
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        raise InputError(
+            f"The results folder {folder} cannot be written, as {there} cannot: make it writable, "
+            "or name another with --results."
+        )
     free = shutil.disk_usage(there).free
     if free < LEAST_FREE_BYTES:
         raise InputError(

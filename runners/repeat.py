@@ -1,8 +1,9 @@
 """Running one repeat of a case: start, watch, end, record."""
 
+import hashlib
+import os
 import socket
 import time
-import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,9 +24,9 @@ class Interrupted(KeyboardInterrupt):
     """The user asked to stop (Ctrl-C, SIGTERM, SIGHUP)."""
 
 
-def new_token() -> str:
-    """Return a mark for the processes of one repeat."""
-    return uuid.uuid4().hex
+def token_of(folder: Path) -> str:
+    """Return the mark for the processes of the repeat in `folder`, the same at each attempt."""
+    return hashlib.blake2b(os.fsencode(folder.absolute()), digest_size=16).hexdigest()
 
 
 def free_port() -> int:
@@ -47,9 +48,11 @@ def run_repeat(
 ) -> RepeatRecord:
     """Run the commands of one repeat to their end and write `run.json` beside their logs.
 
-    Whatever happens, no process of the repeat is left. `timeout` is in seconds. An interruption
-    is recorded and raised again as `Interrupted`.
+    Whatever happens, no process of the repeat is left, nor one of an earlier attempt whose driver
+    was killed. `timeout` is in seconds. An interruption is recorded and raised again as
+    `Interrupted`.
     """
+    processes.end_all(token)
     folder.mkdir(parents=True)
     started, clock = datetime.now(UTC), time.monotonic()
     kills = _oom_kills()
@@ -63,7 +66,11 @@ def run_repeat(
     finally:
         codes = [process.poll() for process in running]
         well = bool(codes) and all(code == 0 for code in codes)
-        processes.end_all(token, grace=1.0 if well or hung else 5.0)
+        try:
+            processes.end_all(token, grace=1.0 if well or hung else 5.0)
+        except KeyboardInterrupt:  # comes once (commands/bench.py), here while they are ended
+            interrupted = True
+            processes.end_all(token, grace=1.0)
         for process in running:
             process.wait()
     if interrupted:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench`; those of the request have the fields of `Request`."""
-    parser.add_argument("framework", nargs="?", help="an implementation of `dlscale list`")
+    parser.add_argument(
+        "framework", nargs="?", type=options.framework, help="an implementation of `dlscale list`"
+    )
     what = parser.add_argument_group("what is measured")
     what.add_argument("--nodes", type=options.positive, help="ladder up to N nodes (default: 1)")
     what.add_argument(
@@ -41,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     data = parser.add_argument_group("input")
     data.add_argument(
         "--data",
+        type=options.data,
         metavar="FOLDER",
         help="an ImageNet folder, or `synthetic` (default: a sample, made on first use)",
     )
@@ -52,7 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--repeats", type=options.positive, help="repeats of each case (default: 7)")
     how.add_argument("--timeout", type=options.seconds, help="seconds per repeat (default: 1800)")
     where = parser.add_argument_group("where")
-    where.add_argument("--hostfile", metavar="FILE", help="hosts, one per line: 10.0.0.2 slots=8")
+    where.add_argument(
+        "--hostfile",
+        type=options.place,
+        metavar="FILE",
+        help="hosts, one per line: 10.0.0.2 slots=8",
+    )
     where.add_argument("--python", metavar="PATH", help="Python for the framework's environment")
     options.add_results(where)
     options.add_reports(where)

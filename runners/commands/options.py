@@ -39,6 +39,23 @@ def absolute(text: str) -> Path:
     return Path(text).absolute()
 
 
+def place(text: str) -> str:
+    """Return an absolute path, since a run can go on from elsewhere."""
+    if not text:
+        raise argparse.ArgumentTypeError("it names nothing")
+    return str(absolute(text))
+
+
+def framework(text: str) -> str:
+    """Return a name as it is, and a folder as an absolute path."""
+    return place(text) if "/" in text else text
+
+
+def data(text: str) -> str:
+    """Return `synthetic` as it is, and a folder as an absolute path."""
+    return text if text == "synthetic" else place(text)
+
+
 def names(text: str) -> list[str]:
     """Return the words of a comma-separated list."""
     words = [word.strip() for word in text.split(",") if word.strip()]

@@ -47,6 +47,12 @@ PEER = TRACE.format("RuntimeError: [gloo/pair.cc] Connection closed by peer [127
             "rank1: ValueError: the cause",
         ),
         (
+            {"rank1": "[rank1]: Traceback\n[rank1]: ValueError: with a prefix\n"},
+            0,
+            "failed",
+            "rank1: ValueError: with a prefix",
+        ),
+        (
             {"rank0": TRACE.format("OSError: [Errno 28] No space left on device")},
             0,
             "failed",

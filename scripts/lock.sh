@@ -1,0 +1,17 @@
+#!/bin/sh
+# Locks every environment again, with hashes: the driver's two and each framework's.
+set -eu
+cd "$(dirname "$0")/.."
+compile() {
+    .venv/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links \
+        --custom-compile-command "make lock" "$@"
+}
+compile --universal --python-version 3.11 --group build pyproject.toml -o requirements.lock
+compile --universal --python-version 3.11 --group dev pyproject.toml -c requirements.lock \
+    -o requirements-dev.lock
+for manifest in benchmarks/*/benchmark.toml; do
+    folder=$(dirname "$manifest")
+    python=$(sed -n 's/^python = "\(.*\)"$/\1/p' "$manifest")
+    compile --python-version "$python" --python-platform linux "$folder/requirements.in" \
+        -o "$folder/requirements.lock"
+done

@@ -1,0 +1,229 @@
+"""The real thing: torchrun, gloo, JPEGs, the built environment. Minutes; not in `test-quick`."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from results.formats import read_log
+from results.record import read_repeat
+from results.store import read_stored_run
+from results.summary import summarise
+from results.verdict import judge
+from runners import paths
+from runners.bench import Place, run_one
+from runners.environment import ensure_environment, python_of
+from runners.input_data import SAMPLE, ensure_sample
+from runners.machine import this_machine
+from runners.manifest import load_manifest
+from runners.matrix import make_plan
+from runners.request import Request
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
+FAULTS = Path(__file__).parent / "faults"
+QUICK = ["--image-size=64", "--batch=4", "--warmup=1", "--steps=3"]
+
+
+@pytest.fixture(scope="session")
+def python():
+    from rich.console import Console
+
+    ensure_sample(SAMPLE, Console(stderr=True))
+    return python_of(ensure_environment(load_manifest("pytorch"), paths.ENVIRONMENTS))
+
+
+class Quiet:
+    """A progress display that shows nothing."""
+
+    def phase(self, name):
+        pass
+
+
+def bench(tmp_path, *options):
+    command = [sys.executable, "-m", "runners.cli", "bench", "pytorch", *options]
+    folders = [f"--results={tmp_path / 'runs'}", f"--reports={tmp_path / 'reports'}"]
+    return subprocess.run(
+        [*command, *folders], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def the_run(tmp_path):
+    (record,) = (tmp_path / "runs").glob("*/record.json")
+    return record.parent
+
+
+def living(token):
+    """Return the pids whose environment holds the token, by reading /proc ourselves."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if token.encode() in path.read_bytes():
+                found.append(path.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+def plan_case(**request):
+    fields = {"image_size": 64, "batch_size": 4, "warmup": 1, "steps": 3, "devices": 2}
+    asked = Request(framework="pytorch", cases=["1n2g"], device="cpu", **{**fields, **request})
+    manifest = load_manifest("pytorch")
+    return make_plan(asked, manifest.about, this_machine(), None).cases[0]
+
+
+def run_script(python, script, folder, case, **place):
+    """Run one repeat with another script in place of train.py, as the driver would."""
+    from dataclasses import replace
+
+    import msgspec
+
+    manifest = load_manifest("pytorch")
+    if script:
+        about = msgspec.structs.replace(manifest.about, script=str(FAULTS / script))
+        manifest = replace(manifest, about=about)
+    where = {"data": str(SAMPLE / "train"), "hosts": ["here"], "seed": 0, "timeout": 300.0}
+    place = Place(manifest=manifest, python=python, **{**where, **place})
+    record = run_one(case, 1, place, folder, Quiet())
+    logs = [read_log(path.read_bytes()) for path in sorted(folder.glob("rank*.log"))]
+    return judge(record, logs), record
+
+
+def test_a_ladder_of_nodes_and_devices(tmp_path, python):
+    del python
+    done = bench(tmp_path, "--nodes=2", "--devices=1", "--repeats=1", *QUICK)
+    assert done.returncode == 0, done.stderr
+    assert "emulated" in done.stdout
+    run = summarise(read_stored_run(the_run(tmp_path)))
+    assert [case.case.label for case in run.cases] == ["1n1g", "2n1g"]
+    assert all(case.throughput.value > 0 for case in run.cases)
+    assert run.cases[1].speedup.value > 0
+    again = subprocess.run(
+        [sys.executable, "-m", "runners.cli", "parse", str(the_run(tmp_path)), "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    values = [case["throughput"]["value"] for case in json.loads(again.stdout)["cases"]]
+    assert values == [case.throughput.value for case in run.cases]
+    (report,) = (tmp_path / "reports").glob("*/report.md")
+    assert "2n1g (emulated)" in report.read_text()
+    assert (report.parent / "speedup.svg").exists()
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"precision": "amp", "loader": "dali-cpu"},
+        {"data": "synthetic", "layout": "channels_first"},
+    ],
+)
+def test_two_ranks_with_each_kind_of_input(tmp_path, python, request_):
+    case = plan_case(**request_)
+    data = "" if case.data == "synthetic" else str(SAMPLE / "train")
+    result, record = run_script(python, None, tmp_path / "repeat", case, data=data)
+    assert result.reason == "", record.tail
+    assert result.throughput > 0
+
+
+@pytest.mark.parametrize(
+    ("script", "outcome", "reason"),
+    [
+        ("no_sync.py", "failed", "weights of ranks 0 and 1 differ"),
+        ("nan_loss.py", "failed", "the loss of step 2 is nan"),
+        ("crash.py", "failed", "ValueError: rank 1 was told to crash"),
+        ("killed.py", "failed", "SIGKILL"),
+        ("wrong_network.py", "failed", "parameters, not 25557032"),
+    ],
+)
+def test_a_run_that_is_not_good_is_caught(tmp_path, python, script, outcome, reason):
+    result, record = run_script(python, script, tmp_path / "repeat", plan_case())
+    assert result.throughput is None
+    assert record.outcome == outcome
+    assert reason in result.reason
+    assert record.tail
+    assert not living(record.commands[0].environment["DLSCALE_TOKEN"])
+
+
+def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):
+    memory = this_machine().memory
+    batch = memory // (3 * 64 * 64 * 4) * 2
+    case = plan_case(batch_size=batch, data="synthetic")
+    result, record = run_script(python, None, tmp_path / "repeat", case, data="")
+    assert record.outcome == "out of memory", record.tail
+    assert result.throughput is None
+
+
+def test_a_damaged_image_is_named(tmp_path, python):
+    folder = tmp_path / "train" / "n00000001"
+    folder.mkdir(parents=True)
+    whole = sorted((SAMPLE / "train").glob("*/*.JPEG"))[:4]
+    for image in whole:
+        (folder / image.name).write_bytes(image.read_bytes())
+    cut = folder / "cut.JPEG"
+    cut.write_bytes(whole[0].read_bytes()[:5000])
+    result, _ = run_script(python, None, tmp_path / "repeat", plan_case(), data=str(folder.parent))
+    assert "damaged image" in result.reason
+    assert str(cut) in result.reason
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupting_the_second_case_and_resuming(tmp_path, python, number):
+    del python
+    options = ["--devices=2", "--repeats=1", "--image-size=64", "--batch=4", "--warmup=1"]
+    folders = [f"--results={tmp_path / 'runs'}", f"--reports={tmp_path / 'reports'}"]
+    command = [sys.executable, "-m", "runners.cli", "bench", "pytorch", *options, "--steps=40"]
+    driver = subprocess.Popen([*command, *folders], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    second = "*/pytorch/1n2g/*/rank1.log"
+    while driver.poll() is None and not any((tmp_path / "runs").glob(second)):
+        time.sleep(0.1)
+    time.sleep(1)
+    driver.send_signal(number)
+    _, said = driver.communicate()
+    assert driver.returncode == 130, said
+    run = the_run(tmp_path)
+    records = {path.parent: read_repeat(path.parent) for path in run.rglob("run.json")}
+    assert sorted(r.outcome for r in records.values()) == ["completed", "interrupted"]
+    for record in records.values():
+        assert not living(record.commands[0].environment["DLSCALE_TOKEN"])
+    first = next(folder for folder, r in records.items() if r.outcome == "completed")
+    kept = (first / "run.json").read_bytes()
+    resumed = subprocess.run(
+        [sys.executable, "-m", "runners.cli", "bench", f"--resume={run.name}", *folders],
+        cwd=ROOT,
+        check=False,
+    )
+    assert resumed.returncode == 0
+    assert (first / "run.json").read_bytes() == kept
+    assert all(case.throughput for case in summarise(read_stored_run(run)).cases)
+
+
+def test_a_rank_that_ignores_sigterm_is_ended_too(tmp_path, python):
+    case = plan_case(steps=2000)
+    started = time.monotonic()
+    result, record = run_script(python, "stubborn.py", tmp_path / "repeat", case, timeout=20.0)
+    assert record.outcome == "hung"
+    assert time.monotonic() - started < 120
+    assert result.throughput is None
+    assert not living(record.commands[0].environment["DLSCALE_TOKEN"])
+
+
+def test_the_instrumentation_costs_under_half_a_percent(tmp_path, python):
+    """The clock's share of a step: many stamps are timed, against a real step's duration."""
+    result, _ = run_script(python, None, tmp_path / "repeat", plan_case())
+    cost = subprocess.run(
+        [python, FAULTS / "instrumentation.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    per_step = float(re.search(r"seconds per step: (\S+)", cost.stdout)[1])
+    assert per_step < 0.005 * float(min(result.step_seconds))
