@@ -20,6 +20,7 @@ BENCH_OPTIONS = $(call option,--nodes,$(NODES)) $(call option,--devices,$(DEVICE
   $(call option,--workers,$(WORKERS)) $(call option,--warmup,$(WARMUP)) \
   $(call option,--steps,$(STEPS)) $(call option,--repeats,$(REPEATS)) \
   $(call option,--timeout,$(TIMEOUT)) $(call option,--hostfile,$(HOSTFILE)) \
+  $(call option,--python,$(FRAMEWORK_PYTHON)) \
   $(call option,--results,$(RESULTS)) $(call option,--reports,$(REPORTS)) \
   $(if $(RESUME),--resume $(if $(filter-out 1,$(RESUME)),$(call quote,$(RESUME)))) \
   $(call switch,--dry-run,$(DRY_RUN))

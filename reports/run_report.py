@@ -103,10 +103,10 @@ def _plots(run: RunSummary, home: Path) -> list[Path]:
         return []
     title = str(run.run.record.environment.get("framework", {}).get("title", ""))
     emulated = any(case.case.emulated for case in cases)
-    subtitle = setting_line(run) + (" — EMULATED NODES" if emulated else "")
+    subtitle = setting_line(run)
     drawn = plot_throughput(
         [_line(title, cases, [case.throughput for case in cases])],
-        title=f"ResNet-50 v1.5 training throughput{' (emulated)' if emulated else ''}",
+        title=f"ResNet-50 v1.5 training throughput{' (emulated nodes)' if emulated else ''}",
         subtitle=subtitle,
         path_stem=home / "throughput",
     )
@@ -114,7 +114,7 @@ def _plots(run: RunSummary, home: Path) -> list[Path]:
     if len(scaled) > 1 and scaled[0].base:
         drawn += plot_speedup(
             [_line(title, scaled, [case.speedup for case in scaled])],
-            title=f"ResNet-50 v1.5 training speedup{' (emulated)' if emulated else ''}",
+            title=f"ResNet-50 v1.5 training speedup{' (emulated nodes)' if emulated else ''}",
             subtitle=subtitle,
             path_stem=home / "speedup",
             base_devices=scaled[0].base.world_size,

@@ -19,12 +19,13 @@ from runners.repeat import free_port, run_repeat, token_of
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run's repeats are started: environment, data, hosts."""
+    """Where a run's repeats are started: environment, data, hosts, GPUs."""
 
     manifest: Manifest
     python: Path
     data: str
     hosts: list[str]
+    gpus: list[str]
     seed: int
     timeout: float
 
@@ -59,6 +60,7 @@ def run_one(
         data=place.data,
         logs=folder,
         hosts=place.hosts,
+        gpus=place.gpus,
         port=free_port(),
         token=token,
         seed=place.seed,

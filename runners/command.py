@@ -25,13 +25,15 @@ class Job:
     """Where the ranks of one repeat run, and where they read and write.
 
     `data` is the folder of class folders, empty for synthetic data; `hosts` has one name per
-    node; `token` marks every process of the repeat, so that ours can be told from others.
+    node, and `gpus` what CUDA_VISIBLE_DEVICES calls those of this machine; `token` marks every
+    process of the repeat, so that ours can be told from others.
     """
 
     python: Path
     data: str
     logs: Path
     hosts: list[str]
+    gpus: list[str]
     port: int
     token: str
     seed: int
@@ -59,6 +61,9 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
             str(manifest.folder / manifest.about.script),
             *script_arguments(case, job),
         ]
+        if case.emulated and case.device == "cuda":
+            mine = job.gpus[node * case.devices : (node + 1) * case.devices]
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(mine)
         environment = {**loopback, **environment, "DLSCALE_TOKEN": job.token}
         commands.append(
             NodeCommand(

@@ -20,6 +20,7 @@ def print_plan(prepared: Prepared) -> None:
             data=str(prepared.data.folder or ""),
             logs=Path("RUN") / f"{case.folder}_1",
             hosts=prepared.hosts,
+            gpus=[gpu.id for gpu in prepared.machine.gpus],
             port=29500,
             token="TOKEN",  # noqa: S106 - a mark on processes, not a secret
             seed=prepared.request.seed,

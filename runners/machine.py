@@ -12,11 +12,15 @@ import psutil
 
 
 class Gpu(msgspec.Struct, frozen=True):
-    """One accelerator as the driver's tool names it; `memory` in MiB."""
+    """One accelerator as the driver's tool names it; `memory` in MiB.
+
+    `id` is what CUDA_VISIBLE_DEVICES calls it.
+    """
 
     name: str
     memory: int
     driver: str
+    id: str
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +84,7 @@ def _gpus() -> list[Gpu]:
     tool = shutil.which("nvidia-smi")
     if not tool:
         return []
-    query = "--query-gpu=name,memory.total,driver_version"
+    query = "--query-gpu=name,memory.total,driver_version,index,uuid"
     try:
         asked = subprocess.run(
             [tool, query, "--format=csv,noheader,nounits"],
@@ -91,7 +95,22 @@ def _gpus() -> list[Gpu]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return []
-    if asked.returncode:
-        return []
-    rows = [[cell.strip() for cell in line.split(",")] for line in asked.stdout.splitlines()]
-    return [Gpu(row[0], int(row[1]), row[2]) for row in rows if len(row) == 3 and row[1].isdigit()]
+    return parse_gpus(asked.stdout, os.environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+def parse_gpus(listing: str, visible: str | None) -> list[Gpu]:
+    """Return the GPUs of nvidia-smi's listing, those that CUDA_VISIBLE_DEVICES leaves.
+
+    A line is `name, memory in MiB, driver, index, UUID`; lines of another form are passed over.
+    """
+    rows = [[cell.strip() for cell in line.split(",")] for line in listing.splitlines()]
+    rows = [row for row in rows if len(row) == 5 and row[1].isdigit()]
+    if visible is None:
+        return [Gpu(name, int(memory), driver, index) for name, memory, driver, index, _ in rows]
+    wanted = [one.strip() for one in visible.split(",") if one.strip()]
+    return [
+        Gpu(name, int(memory), driver, one)
+        for one in wanted
+        for name, memory, driver, index, uuid in rows
+        if one == index or uuid.startswith(one)
+    ]

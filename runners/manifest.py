@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -13,6 +14,10 @@ MANIFEST = "benchmark.toml"
 # What can stand in braces in `start` and `environment`; runners/command.py fills it in.
 PLACES = ["folder", "nodes", "node_rank", "devices", "threads", "master_address", "master_port"]
 
+T = TypeVar("T")
+# A list with a first element, which is the default.
+Choices = Annotated[list[T], msgspec.Meta(min_length=1)]
+
 
 class Support(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an implementation can do on one kind of device; the first of each list is the default.
@@ -21,10 +26,10 @@ class Support(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     set for every rank; the framework's compiler needs one of `compiler_tools`.
     """
 
-    precisions: list[Precision]
+    precisions: Choices[Precision]
     amp_dtypes: list[AmpDtype]
-    loaders: list[str]
-    layouts: list[Layout]
+    loaders: Choices[str]
+    layouts: Choices[Layout]
     workers: int
     environment: dict[str, str] = {}
     compiler_tools: list[str] = []
@@ -47,10 +52,10 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     requirements: str
     framework: str
     start: list[str]
-    strategies: list[str]
+    strategies: Choices[str]
     compiler: str = ""
     published: list[str] = []
-    on: dict[Device, Support]
+    on: Annotated[dict[Device, Support], msgspec.Meta(min_length=1)]
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,11 @@ def make_plan(request: Request, about: Description, machine: Machine, hosts: int
     """
     device = _device(request, about, machine)
     support = about.on[device]
-    devices = _devices_per_node(request, device, machine, hosts)
-    labels = _labels(request, devices)
+    named = _named(request)
+    nodes_here = 1 if hosts is not None else max([n for n, _ in named], default=request.nodes)
+    most_named = max([d for _, d in named], default=1)
+    devices = _devices_per_node(request, device, machine, nodes_here, most_named)
+    labels = named or _ladder(request.nodes, devices)
     most_nodes = max(nodes for nodes, _ in labels)
     if hosts is not None and most_nodes > hosts:
         raise InputError(
@@ -130,39 +133,52 @@ def _device(request: Request, about: Description, machine: Machine) -> Device:
     return kind
 
 
-def _devices_per_node(request: Request, device: Device, machine: Machine, hosts: int | None) -> int:
-    here = len(machine.gpus) if device == "cuda" else machine.cores
-    what = "GPUs" if device == "cuda" else "cores, and a CPU device needs one"
-    if request.devices is not None:
-        if request.devices > here:
-            raise InputError(
-                f"DEVICES={request.devices}: this machine has {here} {what}; ask for fewer."
-            )
-        return request.devices
+def _devices_per_node(
+    request: Request, device: Device, machine: Machine, nodes_here: int, most_named: int
+) -> int:
+    """Return the devices of each node; emulated nodes share a machine's GPUs out among them."""
+    where = "this machine has"
     if device == "cuda":
-        return here
-    nodes_here = request.nodes if hosts is None else 1
-    return max(1, min(MOST_CPU_DEVICES, here // nodes_here))
+        here, what = len(machine.gpus) // nodes_here, "GPUs"
+        default = here
+        if nodes_here > 1:
+            where = f"each of {nodes_here} nodes emulated on {len(machine.gpus)} GPUs has"
+    else:
+        here, what = machine.cores, "cores, and a CPU device needs one"
+        default = max(1, min(MOST_CPU_DEVICES, here // nodes_here))
+    named = f"CASES with {most_named} devices per node" if request.cases else f"NODES={nodes_here}"
+    for option, asked in ((f"DEVICES={request.devices}", request.devices), (named, most_named)):
+        if asked and asked > here:
+            raise InputError(
+                f"{option}: {where} {here} {what}; ask for fewer, or name hosts that have "
+                "more with HOSTFILE."
+            )
+    if request.devices is not None and most_named > request.devices:
+        raise InputError(
+            f"CASES asks for {most_named} devices per node, and DEVICES={request.devices}."
+        )
+    return request.devices or max(default, most_named)
 
 
-def _labels(request: Request, devices: int) -> list[tuple[int, int]]:
-    """Return (nodes, devices per node) of each case: the named ones, or DLPerf's ladder."""
-    if request.cases:
-        matches = [(label, _LABEL.fullmatch(label)) for label in request.cases]
-        for label, match in matches:
-            if not match:
-                raise InputError(f"CASES={label!r} is not a case: write nodes and devices as 4n8g.")
-        named = [(int(match[1]), int(match[2])) for _, match in matches if match]
-        most = max(d for _, d in named)
-        if most > devices:
-            raise InputError(f"CASES asks for {most} devices per node, and there are {devices}.")
-        return list(dict.fromkeys(named))
+def _named(request: Request) -> list[tuple[int, int]]:
+    """Return (nodes, devices per node) of each case that CASES names."""
+    named = []
+    for label in request.cases or []:
+        match = _LABEL.fullmatch(label)
+        if not match:
+            raise InputError(f"CASES={label!r} is not a case: write nodes and devices as 4n8g.")
+        named.append((int(match[1]), int(match[2])))
+    return list(dict.fromkeys(named))
+
+
+def _ladder(most_nodes: int, devices: int) -> list[tuple[int, int]]:
+    """Return (nodes, devices per node) of DLPerf's ladder: 1n1g, 1nDg, 2nDg, 4nDg, ..."""
     ladder = [(1, 1), (1, devices)]
     nodes = 2
-    while nodes < request.nodes:
+    while nodes < most_nodes:
         ladder.append((nodes, devices))
         nodes *= 2
-    ladder.append((request.nodes, devices))
+    ladder.append((most_nodes, devices))
     return list(dict.fromkeys(ladder))
 
 

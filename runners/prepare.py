@@ -59,6 +59,7 @@ class Prepared:
             python=self.python,
             data=str(data) if data else "",
             hosts=self.hosts,
+            gpus=[gpu.id for gpu in self.machine.gpus],
             seed=self.request.seed,
             timeout=self.request.timeout,
         )

@@ -88,7 +88,13 @@ def run_script(python, script, folder, case, **place):
     if script:
         about = msgspec.structs.replace(manifest.about, script=str(FAULTS / script))
         manifest = replace(manifest, about=about)
-    where = {"data": str(SAMPLE / "train"), "hosts": ["here"], "seed": 0, "timeout": 300.0}
+    where = {
+        "data": str(SAMPLE / "train"),
+        "hosts": ["here"],
+        "gpus": [],
+        "seed": 0,
+        "timeout": 300.0,
+    }
     place = Place(manifest=manifest, python=python, **{**where, **place})
     record = run_one(case, 1, place, folder, Quiet())
     logs = [read_log(path.read_bytes()) for path in sorted(folder.glob("rank*.log"))]

@@ -1,0 +1,157 @@
+"""What is executed, to the letter: these lines are what a reader of a record would run again."""
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up import machine, plan
+
+from results.record import NodeCommand
+from runners.command import Job, node_commands, recorded_variables, shown
+from runners.manifest import load_manifest
+
+PYTORCH = load_manifest("pytorch")
+
+
+def job(nodes, *, data="/data/train"):
+    return Job(
+        python=Path("/env/bin/python"),
+        data=data,
+        logs=Path("/run/logs"),
+        hosts=[f"host{node}" for node in range(1, nodes + 1)],
+        gpus=[str(one) for one in range(8)],
+        port=29500,
+        token="0123",  # noqa: S106 - a mark on processes, not a secret
+        seed=7,
+    )
+
+
+def lines(case, **options):
+    """Return the line for each node, with the folder of the implementation as FOLDER."""
+    commands = node_commands(case, PYTORCH, job(case.nodes, **options))
+    return [shown(command).replace(str(PYTORCH.folder), "FOLDER") for command in commands]
+
+
+def on_gpus(nodes, **options):
+    return plan(machine(cores=96, gpus=8), nodes=nodes, hosts=nodes, **options).cases[-1]
+
+
+GPU_NODE = (
+    "DLSCALE_TOKEN=0123 /env/bin/python -m torch.distributed.run --nnodes={nodes}"
+    " --node-rank={node} --nproc-per-node=8 --master-addr=127.0.0.1 --master-port=29500"
+    " FOLDER/train.py --device=cuda --batch-size=128 --global-batch={images} --image-size=224"
+    " --precision=fp32 --layout=channels_last --strategy=ddp --loader=torchvision"
+    " --data=/data/train --workers=8"
+    " --threads={threads} --warmup=20 --steps=100 --seed=7 --log-dir=/run/logs"
+)
+
+
+@pytest.mark.parametrize(("nodes", "images"), [(1, 1024), (2, 2048), (4, 4096)])
+def test_pytorch_on_nodes_of_8_gpus(nodes, images):
+    expected = [
+        GPU_NODE.format(nodes=nodes, node=node, images=images, threads=12) for node in range(nodes)
+    ]
+    assert lines(on_gpus(nodes)) == expected
+
+
+def test_pytorch_on_two_emulated_nodes_of_one_core():
+    case = plan(machine(cores=2), nodes=2, data="synthetic").cases[-1]
+    expected = (
+        "GLOO_SOCKET_IFNAME=lo OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0"
+        " MALLOC_TRIM_THRESHOLD_=17179869184 MALLOC_TOP_PAD_=268435456"
+        " GLIBC_TUNABLES=glibc.malloc.hugetlb=1 DLSCALE_TOKEN=0123"
+        " /env/bin/python -m torch.distributed.run --nnodes=2 --node-rank={node}"
+        " --nproc-per-node=1 --master-addr=127.0.0.1 --master-port=29500 FOLDER/train.py"
+        " --device=cpu --batch-size=8 --global-batch=16 --image-size=96 --precision=fp32"
+        " --layout=channels_last --strategy=ddp --workers=0 --threads=1 --warmup=3 --steps=10"
+        " --seed=7 --log-dir=/run/logs"
+    )
+    assert lines(case, data="") == [expected.format(node=node) for node in (0, 1)]
+
+
+def test_emulated_nodes_share_the_gpus_out_among_them():
+    case = plan(machine(cores=96, gpus=8), nodes=2).cases[-1]
+    commands = node_commands(case, PYTORCH, job(2))
+    seen = [command.environment["CUDA_VISIBLE_DEVICES"] for command in commands]
+    assert seen == ["0,1,2,3", "4,5,6,7"]
+
+
+def test_nodes_that_are_hosts_leave_the_visible_gpus_as_they_are():
+    (command, _) = node_commands(on_gpus(2), PYTORCH, job(2))
+    assert "CUDA_VISIBLE_DEVICES" not in command.environment
+
+
+def test_amp_names_its_16_bit_type():
+    (line,) = lines(on_gpus(1, precision="amp", amp_dtype="bf16"))
+    assert " --batch-size=256 --global-batch=2048 " in line
+    assert " --precision=amp --amp-dtype=bf16 " in line
+
+
+def test_the_compiler_is_switched_on():
+    assert lines(on_gpus(1, compile=True))[0].endswith(" --compile")
+
+
+def test_each_node_has_its_host():
+    commands = node_commands(on_gpus(2), PYTORCH, job(2))
+    assert [(command.node, command.host) for command in commands] == [(0, "host1"), (1, "host2")]
+
+
+def test_the_manifests_folder_can_stand_in_a_command():
+    toy = load_manifest(str(Path(__file__).parents[1] / "toy"))
+    (command,) = node_commands(plan(machine(), about=toy.about).cases[0], toy, job(1))
+    assert command.arguments[:3] == ["/env/bin/python", f"{toy.folder}/launch.py", "--nodes=1"]
+    assert command.environment["TOY_THREADS"] == "1"
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
+VARIABLES = st.dictionaries(st.from_regex(r"[A-Z_]{1,9}", fullmatch=True), TEXTS, max_size=3)
+
+
+@given(st.lists(TEXTS, min_size=1), VARIABLES)
+def test_what_is_shown_reads_back_as_what_is_executed(arguments, variables):
+    command = NodeCommand(node=0, host="host1", arguments=arguments, environment=variables)
+    assigned = [f"{name}={value}" for name, value in variables.items()]
+    assert shlex.split(shown(command)) == [*assigned, *arguments]
+
+
+def test_a_shell_executes_what_is_shown():
+    odd = ["a b", "it's", '"$HOME"', "$(touch x)", "`x`", "*", "", "\\", "é\n"]
+    command = NodeCommand(
+        node=0, host="host1", arguments=["printenv", "-0", "ODD"], environment={"ODD": "".join(odd)}
+    )
+    line = shown(command) + "; " + shlex.join(["printf", "%s\\0", *odd])
+    done = subprocess.run(["sh", "-c", line], capture_output=True, check=True)
+    assert done.stdout.decode().split("\0") == ["".join(odd), *odd, ""]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("DLSCALE_TOKEN", "TF_API_KEY", "TF_APIKEY", "XLA_KEYS", "NVIDIA_SECRET"),
+        *("TORCH_PASSWORD", "OMPI_PASSWD", "UCX_CREDENTIALS", "NCCL_PRIVATE_X", "XLA_token"),
+    ],
+)
+def test_secrets_are_masked(name):
+    assert recorded_variables({name: "s3cret"}) == {name: "***"}
+
+
+@pytest.mark.parametrize(
+    ("address", "masked"),
+    [
+        ("http://me:s3cret@proxy:80/x", "http://***@proxy:80/x"),
+        ("https://s3cret@host", "https://***@host"),
+        ("ftp://me:s3@cret@host/a", "ftp://***@host/a"),
+        ("http://host/a@b", "http://host/a@b"),
+    ],
+)
+def test_passwords_in_addresses_are_masked(address, masked):
+    assert recorded_variables({"TORCH_HOME": address}) == {"TORCH_HOME": masked}
+
+
+def test_variables_that_steer_a_measurement_are_kept_in_order_and_others_are_not():
+    found = {"OMP_NUM_THREADS": "2", "CUDA_VISIBLE_DEVICES": "0", "HOME": "/root", "MY_OMP": "1"}
+    expected = {"CUDA_VISIBLE_DEVICES": "0", "OMP_NUM_THREADS": "2"}
+    assert list(recorded_variables(found).items()) == list(expected.items())
