@@ -70,7 +70,7 @@ class TestLadder:
         rows = page_of(ladder.bench).read_text().splitlines()
         for name in NAMES:
             line = next(line for line in ladder.done.stdout.splitlines() if f"│ {name} " in line)
-            shown = re.fullmatch(r"│ [^│]+│ +([\d.]+) │.*│ +2 of 2 │", line)
+            shown = re.fullmatch(r"│ [^│]+│ +([\d.,]+) │.*│ +2 of 2 │", line)
             row = next(row for row in rows if row.startswith(f"| {name} |"))
             assert f"| {shown[1]} |" in row
 
@@ -302,8 +302,9 @@ def test_a_driver_that_was_killed_is_followed_by_one_that_tidies_up_and_goes_on(
     first = snapshot(bench.place("1n1g", 1))
     assert not (place / "run.json").exists()
     assert len(processes_with(token_of(place))) == 3  # launcher, rank and the rank's child
-    resumed = bench.resume()
+    resumed = bench.resume(faults="census@1n1g_2/0")
     assert resumed.returncode == 0, resumed.stderr
+    assert "processes of this repeat: 2\n" in (place / "rank0.log").read_text()
     assert not processes_with(token_of(place))
     assert snapshot(bench.place("1n1g", 1)) == first
     assert bench.repeat("1n1g", 2).outcome == "completed"

@@ -9,6 +9,7 @@ import uuid
 import pytest
 
 from results.record import NodeCommand
+from runners import processes
 from runners.processes import end_all, start, with_token
 
 PATIENCE = 60.0
@@ -121,16 +122,17 @@ def test_those_that_do_not_listen_are_killed_and_counted(started):
     assert process.wait() == -9
 
 
-def test_one_that_starts_another_while_it_is_being_ended_gains_nothing(started):
-    text = (
-        "def again(*_):\n"
-        "    subprocess.Popen([sys.executable, '-c', 'import signal, time\\n"
-        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\\ntime.sleep(600)'])\n"
-        "    sys.exit()\n"
-        "signal.signal(signal.SIGTERM, again)"
-    )
-    started.program(text)
-    end_all(started.token, grace=1.0)
+def test_one_that_is_born_while_the_others_are_being_ended_is_ended_too(started, monkeypatch):
+    def look(token):
+        found = with_token(token)
+        if len(started.processes) < 4:
+            started.program("signal.signal(signal.SIGTERM, signal.SIG_IGN)")
+        return found
+
+    started.program("")
+    monkeypatch.setattr(processes, "with_token", look)
+    end_all(started.token, grace=0)
+    assert len(started.processes) == 4
     assert not started.found()
 
 

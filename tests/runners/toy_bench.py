@@ -53,9 +53,9 @@ class Bench:
     def run(self):
         return finished(self.start_run())
 
-    def resume(self, *options):
-        """Go on with the latest run; the toy behaves."""
-        self.faults = ""
+    def resume(self, *options, faults=""):
+        """Go on with the latest run, now with these faults."""
+        self.faults = faults
         return finished(self.start("bench", "--resume", *self.places, *options))
 
     def here(self, name, *options):

@@ -5,6 +5,7 @@ before the case, repeat and rank that it strikes, in which `*` is any. The fault
 and the names in `main`.
 """
 
+import contextlib
 import fnmatch
 import os
 import signal
@@ -59,6 +60,15 @@ def orphan():
     subprocess.Popen(["/bin/sleep", str(LONG)], start_new_session=True)
 
 
+def census():
+    mark = f"DLSCALE_TOKEN={os.environ['DLSCALE_TOKEN']}".encode()
+    found = 0
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            found += mark in path.read_bytes().split(b"\0")
+    print(f"processes of this repeat: {found}")
+
+
 def flood():
     while True:  # until the disk is full
         print("x" * 2**16, flush=True)
@@ -81,7 +91,7 @@ def main():
         waits.append(0.0)
         if step == args.warmup:
             log.phase("window")
-            for fault in (orphan, crash, memory, flood, deaf, hang):
+            for fault in (orphan, census, crash, memory, flood, deaf, hang):
                 if fault.__name__ in faults:
                     fault()
         ends.append(time.perf_counter() - start)
