@@ -1,7 +1,10 @@
 """`dlscale list`: the implementations, their versions and what each supports."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runners.manifest import Manifest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,28 +30,23 @@ def run(args: argparse.Namespace) -> int:
         ]
         print(msgspec.json.format(msgspec.json.encode(described), indent=2).decode())
         return 0
-    _print_table(manifests)
+    for manifest in manifests:
+        print("\n".join(_describe(manifest)))
     return 0
 
 
-def _print_table(manifests: list[Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title="Implementations", title_justify="left")
-    for heading in ("name", "framework", "network", "Python", "device", "precision", "loader"):
-        table.add_column(heading)
-    for manifest in manifests:
-        about = manifest.about
-        shown = [about.name, f"{about.title} {manifest.version}", about.network, about.python]
-        for device, support in about.on.items():
-            precisions = [
-                f"amp ({' or '.join(support.amp_dtypes)})" if one == "amp" else one
-                for one in support.precisions
-            ]
-            table.add_row(*shown, device, ", ".join(precisions), ", ".join(support.loaders))
-            shown = [""] * 4
-        table.add_row("", "", f"strategy: {', '.join(about.strategies)}")
-        if about.compiler:
-            table.add_row("", "", f"compiler: {about.compiler}")
-    Console().print(table)
+def _describe(manifest: "Manifest") -> list[str]:
+    about = manifest.about
+    locked = f"{len(manifest.pins)} packages locked"
+    lines = [
+        f"{about.name}: {about.title} {manifest.version} on Python {about.python}, {locked}",
+        f"    network   {about.network}",
+    ]
+    for device, support in about.on.items():
+        amp = f"amp ({' or '.join(support.amp_dtypes)})"
+        precisions = [amp if one == "amp" else one for one in support.precisions]
+        lines.append(
+            f"    {device:<8}  {', '.join(precisions)}; loaders {', '.join(support.loaders)}"
+        )
+    strategies = f"    strategy  {', '.join(about.strategies)}"
+    return [*lines, strategies + (f"; compiler {about.compiler}" if about.compiler else "")]

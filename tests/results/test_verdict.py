@@ -57,6 +57,18 @@ def test_a_rank_without_a_log_is_named():
     assert "no log of rank 1" in result.reason
 
 
+def test_a_log_too_many_is_not_of_this_job():
+    texts = [rank_log(CASE, SECONDS), rank_log(CASE, SECONDS, rank=1)]
+    assert "2 logs for 1 ranks: rank 1" in verdict(CASE, *texts).reason
+    texts = [rank_log(CASE, SECONDS), rank_log(CASE, SECONDS)]
+    assert "2 logs for 1 ranks: rank 0" in verdict(CASE, *texts).reason
+
+
+def test_a_log_of_a_job_of_another_size():
+    result = verdict(CASE, rank_log(TWO, SECONDS, global_batch=8))
+    assert "one of 2 ranks, not of 1" in result.reason
+
+
 def test_how_the_processes_ended_counts_before_the_logs():
     good = rank_log(CASE, SECONDS)
     result = verdict(CASE, good, outcome="hung", reason="still running after 5 s, ended")
