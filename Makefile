@@ -5,25 +5,25 @@ PYTHON ?= python3.11
 VENV := .venv
 DLSCALE := $(VENV)/bin/dlscale
 
-# A value as one word of the shell, and an option where its variable is set.
-quote = '$(subst ','\'',$(1))'
-option = $(if $(2),$(1) $(call quote,$(2)))
-switch = $(if $(filter-out 0 no false,$(2)),$(1))
+# A variable's value, as it was typed, as one word of the shell; an option where it is set.
+quote = '$(subst ','\'',$(value $(1)))'
+option = $(if $(value $(2)),$(1) $(call quote,$(2)))
+switch = $(if $(filter-out 0 no false,$(value $(2))),$(1))
 
-BENCH_OPTIONS = $(call option,--nodes,$(NODES)) $(call option,--devices,$(DEVICES)) \
-  $(call option,--cases,$(CASES)) $(call option,--device,$(DEVICE)) \
-  $(call option,--batch,$(BATCH)) $(call option,--precision,$(PRECISION)) \
-  $(call option,--amp-dtype,$(AMP_DTYPE)) $(call option,--image-size,$(IMAGE_SIZE)) \
-  $(call option,--layout,$(LAYOUT)) $(call switch,--compile,$(COMPILE)) \
-  $(call option,--strategy,$(STRATEGY)) $(call option,--seed,$(SEED)) \
-  $(call option,--data,$(DATA)) $(call option,--loader,$(LOADER)) \
-  $(call option,--workers,$(WORKERS)) $(call option,--warmup,$(WARMUP)) \
-  $(call option,--steps,$(STEPS)) $(call option,--repeats,$(REPEATS)) \
-  $(call option,--timeout,$(TIMEOUT)) $(call option,--hostfile,$(HOSTFILE)) \
-  $(call option,--python,$(FRAMEWORK_PYTHON)) \
-  $(call option,--results,$(RESULTS)) $(call option,--reports,$(REPORTS)) \
-  $(if $(RESUME),--resume $(if $(filter-out 1,$(RESUME)),$(call quote,$(RESUME)))) \
-  $(call switch,--dry-run,$(DRY_RUN))
+BENCH_OPTIONS = $(call option,--nodes,NODES) $(call option,--devices,DEVICES) \
+  $(call option,--cases,CASES) $(call option,--device,DEVICE) \
+  $(call option,--batch,BATCH) $(call option,--precision,PRECISION) \
+  $(call option,--amp-dtype,AMP_DTYPE) $(call option,--image-size,IMAGE_SIZE) \
+  $(call option,--layout,LAYOUT) $(call switch,--compile,COMPILE) \
+  $(call option,--strategy,STRATEGY) $(call option,--seed,SEED) \
+  $(call option,--data,DATA) $(call option,--loader,LOADER) \
+  $(call option,--workers,WORKERS) $(call option,--warmup,WARMUP) \
+  $(call option,--steps,STEPS) $(call option,--repeats,REPEATS) \
+  $(call option,--timeout,TIMEOUT) $(call option,--hostfile,HOSTFILE) \
+  $(call option,--python,FRAMEWORK_PYTHON) \
+  $(call option,--results,RESULTS) $(call option,--reports,REPORTS) \
+  $(if $(RESUME),--resume $(if $(filter-out 1,$(RESUME)),$(call quote,RESUME))) \
+  $(call switch,--dry-run,DRY_RUN)
 
 .PHONY: help
 help: ## list the targets
@@ -47,7 +47,7 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.driver
 
 .PHONY: bench
 bench: $(VENV)/.driver ## run a benchmark: FRAMEWORK=pytorch NODES=4 ... (README, Options)
-	@$(DLSCALE) bench $(if $(FRAMEWORK),$(call quote,$(FRAMEWORK))) $(BENCH_OPTIONS)
+	@$(DLSCALE) bench $(if $(value FRAMEWORK),$(call quote,FRAMEWORK)) $(BENCH_OPTIONS)
 
 .PHONY: tables
 tables: $(VENV)/.driver ## regenerate DLPerf's tables and plots from the published figures
@@ -55,15 +55,15 @@ tables: $(VENV)/.driver ## regenerate DLPerf's tables and plots from the publish
 
 .PHONY: compare
 compare: $(VENV)/.driver ## set a run beside the published figures: RUN=ID (default: the latest)
-	@$(DLSCALE) compare $(if $(RUN),$(call quote,$(RUN))) $(call option,--results,$(RESULTS))
+	@$(DLSCALE) compare $(if $(value RUN),$(call quote,RUN)) $(call option,--results,RESULTS)
 
 .PHONY: report
 report: $(VENV)/.driver ## render a run's report again: RUN=ID (default: the latest)
-	@$(DLSCALE) report $(if $(RUN),$(call quote,$(RUN))) $(call option,--results,$(RESULTS))
+	@$(DLSCALE) report $(if $(value RUN),$(call quote,RUN)) $(call option,--results,RESULTS)
 
 .PHONY: compare-examples
 compare-examples: $(VENV)/.driver ## time our script beside pytorch/examples' main.py (EXAMPLES=DIR)
-	@$(VENV)/bin/python scripts/compare_with_examples.py $(call option,--examples,$(EXAMPLES))
+	@$(VENV)/bin/python scripts/compare_with_examples.py $(call option,--examples,EXAMPLES)
 
 .PHONY: list
 list: $(VENV)/.driver ## show the implementations and what each supports

@@ -14,7 +14,7 @@ from reports.plots import Line, plot_speedup, plot_throughput
 from reports.summary_table import HEADINGS, case_name, failures, setting_line, summary_rows
 from results.comparison import compare_with_published
 from results.errors import InputError
-from results.files import write_atomically
+from results.files import what_forbids_writing, write_atomically
 from results.statistics import Estimate
 from results.summary import CaseSummary, RunSummary
 
@@ -38,6 +38,16 @@ def write_report(run: RunSummary, folder: Path) -> Path:
             "writable, then run `dlscale report`."
         ) from error
     return page
+
+
+def check_report_folder(folder: Path) -> None:
+    """Raise `InputError` where reports cannot be written to `folder`: better now than after."""
+    obstacle = what_forbids_writing(folder)
+    if obstacle:
+        raise InputError(
+            f"The reports folder {folder} cannot be written, as {obstacle} cannot: make it "
+            "writable, or name another with --reports."
+        )
 
 
 def _page(run: RunSummary, pictures: list[Path]) -> str:

@@ -71,6 +71,11 @@ def explain(exit_codes: Sequence[int | None], logs: Mapping[str, str], *, oom_ki
     )
 
 
+def tail_of(logs: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the last lines of the first log that has any, cleaned."""
+    return _tail(next((lines for text in logs.values() if (lines := clean_lines(text))), []))
+
+
 def clean_lines(text: str) -> list[str]:
     """Return the lines of a log without rank prefixes, colours and control characters."""
     cleaned = (_PREFIX.sub("", _CONTROL.sub("", raw)).rstrip() for raw in text.splitlines())

@@ -107,10 +107,12 @@ def parse_gpus(listing: str, visible: str | None) -> list[Gpu]:
     rows = [row for row in rows if len(row) == 5 and row[1].isdigit()]
     if visible is None:
         return [Gpu(name, int(memory), driver, index) for name, memory, driver, index, _ in rows]
-    wanted = [one.strip() for one in visible.split(",") if one.strip()]
-    return [
-        Gpu(name, int(memory), driver, one)
-        for one in wanted
-        for name, memory, driver, index, uuid in rows
-        if one == index or uuid.startswith(one)
-    ]
+    found = []
+    for one in (word.strip() for word in visible.split(",")):
+        match = next(
+            (row for row in rows if one and (one == row[3] or row[4].startswith(one))), None
+        )
+        if match is None:  # CUDA too leaves out what stands behind an id that is none
+            break
+        found.append(Gpu(match[0], int(match[1]), match[2], one))
+    return found

@@ -110,6 +110,9 @@ def load_manifest(name: str) -> Manifest:
     for key in (about.script, about.requirements):
         if not (path.parent / key).is_file():
             raise InputError(f"{path} names {key!r}, which is not in its folder.")
+    for device, support in about.on.items():
+        if "amp" in support.precisions and not support.amp_dtypes:
+            raise InputError(f"{path}: amp on {device} needs at least one of amp_dtypes.")
     variables = [text for support in about.on.values() for text in support.environment.values()]
     for text in (*about.start, *variables):
         try:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import msgspec
 from rich.console import Console
 
 from results.errors import InputError
+from results.files import what_forbids_writing
 from results.record import RunRecord, read_run, write_record
 from results.store import find_run, new_run_folder
 from runners import paths
@@ -124,7 +125,10 @@ def prepare_new(request: Request) -> Prepared:
 
 
 def prepare_resumed(store: Path, name: str, given: dict[str, Any]) -> Prepared:
-    """Take up a run again: its own request counts, and options that differ from it are refused."""
+    """Take up a run again: its own request counts, and options that differ from it are refused.
+
+    Only the timeout may be another: it changes no measurement.
+    """
     folder = find_run(store, name)
     record = read_run(folder)
     try:
@@ -133,23 +137,16 @@ def prepare_resumed(store: Path, name: str, given: dict[str, Any]) -> Prepared:
         raise InputError(f"The request in {folder} is not one of this version: {error}.") from error
     for option, value in given.items():
         was = getattr(request, option)
-        if value != was:
+        if value != was and option != "timeout":
             raise InputError(
                 f"--resume goes on with run {record.id} as it was asked for, with {option} {was}, "
                 f"not {value}: leave the option out, or start a new run."
             )
-    prepared = prepare_new(request)
+    timeout = given.get("timeout", request.timeout)
+    prepared = prepare_new(msgspec.structs.replace(request, timeout=timeout))
     if prepared.plan.cases != record.cases:
         raise InputError(f"Run {record.id} cannot go on here: this machine gives other cases.")
-    return Prepared(
-        request=request,
-        manifest=prepared.manifest,
-        machine=prepared.machine,
-        plan=prepared.plan,
-        hosts=prepared.hosts,
-        data=prepared.data,
-        resumed=folder,
-    )
+    return replace(prepared, resumed=folder)
 
 
 def _hosts_of(hosts: list[Host], nodes: int, devices: int, machine: Machine) -> list[str]:
@@ -172,8 +169,9 @@ def _hosts_of(hosts: list[Host], nodes: int, devices: int, machine: Machine) -> 
 
 
 def _check_compiler(manifest: Manifest, plan: Plan) -> None:
-    tools = manifest.about.on[plan.cases[0].device].compiler_tools
-    named = os.environ.get("CXX")
+    device = plan.cases[0].device
+    tools = manifest.about.on[device].compiler_tools
+    named = os.environ.get("CC" if device == "cuda" else "CXX")
     wanted = [named] if named else tools
     if tools and not any(shutil.which(tool) for tool in wanted):
         raise InputError(
@@ -183,14 +181,15 @@ def _check_compiler(manifest: Manifest, plan: Plan) -> None:
 
 
 def _check_space(folder: Path) -> None:
+    obstacle = what_forbids_writing(folder)
+    if obstacle:
+        raise InputError(
+            f"The results folder {folder} cannot be written, as {obstacle} cannot: make it "
+            "writable, or name another with --results."
+        )
     there = folder
     while not there.exists():
         there = there.parent
-    if not (there.is_dir() and os.access(there, os.W_OK)):
-        raise InputError(
-            f"The results folder {folder} cannot be written, as {there} cannot: make it writable, "
-            "or name another with --results."
-        )
     free = shutil.disk_usage(there).free
     if free < LEAST_FREE_BYTES:
         raise InputError(

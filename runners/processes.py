@@ -13,22 +13,32 @@ from pathlib import Path
 
 import psutil
 
+from results.errors import InputError
 from results.record import NodeCommand
 
 VARIABLE = "DLSCALE_TOKEN"
 
 
 def start(command: NodeCommand, log: Path) -> "subprocess.Popen[bytes]":
-    """Start a node's command in a session of its own; its output goes to `log`."""
+    """Start a node's command in a session of its own; its output goes to `log`.
+
+    Raises `InputError` where the program cannot be started, OSError where the log cannot be made.
+    """
     with log.open("wb") as file:
-        return subprocess.Popen(
-            command.arguments,
-            env={**os.environ, **command.environment},
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        try:
+            return subprocess.Popen(
+                command.arguments,
+                env={**os.environ, **command.environment},
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise InputError(
+                f"{command.arguments[0]} cannot be started ({error.strerror}): remove its "
+                "environment's folder and try again, and it is built anew."
+            ) from error
 
 
 def with_token(token: str) -> list[psutil.Process]:

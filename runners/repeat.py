@@ -10,7 +10,7 @@ from pathlib import Path
 from subprocess import Popen
 
 from results.case import Case
-from results.failure import Ending, explain
+from results.failure import Ending, explain, tail_of
 from results.record import NodeCommand, RepeatRecord, write_record
 from runners import processes
 from runners.log_tail import PhaseReader, read_logs
@@ -76,7 +76,9 @@ def run_repeat(
     if interrupted:
         ending = Ending("interrupted", "interrupted by the user")
     elif hung:
-        ending = Ending("hung", f"still running after {timeout:g} s, ended")
+        ending = Ending(
+            "hung", f"still running after {timeout:g} s, ended", tail_of(read_logs(folder))
+        )
     else:
         ending = explain(codes, read_logs(folder), oom_kills=_oom_kills() - kills)
     record = RepeatRecord(

@@ -100,12 +100,15 @@ def run(args: argparse.Namespace) -> int:
 def _measure(prepared: "Prepared", args: argparse.Namespace) -> int:
     from rich.console import Console
 
+    from reports.run_report import check_report_folder
     from results.store import read_stored_run
     from runners.bench import run_all
     from runners.progress import Progress
 
     console = Console(stderr=True)
-    folder, record, place = prepared.place(args.results, args.python, console)
+    check_report_folder(args.reports)
+    with _stoppable():
+        folder, record, place = prepared.place(args.results, args.python, console)
     console.print(f"Run {record.id}: {len(record.cases)} cases x {record.repeats} repeats")
     for note in record.notes:
         console.print(f"  {note}", highlight=False)

@@ -316,3 +316,17 @@ def test_a_dry_run_starts_and_writes_nothing(tmp_path):
     assert done.stdout.splitlines()[0].startswith("2 cases x 2 repeats on ")
     assert done.stdout.count("toy/launch.py") == 2
     assert not list(tmp_path.iterdir())
+
+
+def test_a_reports_folder_that_cannot_be_written_is_noticed_before_anything_is_measured(tmp_path):
+    (tmp_path / "reports").write_text("a file")
+    done = Bench(tmp_path, "--cases=1n1g").run()
+    assert done.returncode == 2
+    assert "reports cannot be written" in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_longer_timeout_does_not_keep_a_run_from_going_on(tmp_path):
+    bench = Bench(tmp_path, "--cases=1n1g", "--repeats=1")
+    assert bench.run().returncode == 0
+    assert bench.resume("--timeout=99").returncode == 0

@@ -11,7 +11,14 @@ some warning of the driver
 
 @pytest.mark.parametrize(
     ("visible", "ids"),
-    [(None, ["0", "1"]), ("1", ["1"]), ("1,0", ["1", "0"]), ("GPU-bbbb", ["GPU-bbbb"]), ("", [])],
+    [
+        (None, ["0", "1"]),
+        ("1", ["1"]),
+        ("1,0", ["1", "0"]),
+        ("GPU-bbbb", ["GPU-bbbb"]),
+        ("", []),
+        ("0,-1,1", ["0"]),
+    ],
 )
 def test_gpus_that_are_visible(visible, ids):
     assert [gpu.id for gpu in parse_gpus(LISTING, visible)] == ids

@@ -8,6 +8,7 @@ import uuid
 
 import pytest
 
+from results.errors import InputError
 from results.record import NodeCommand
 from runners import processes
 from runners.processes import end_all, start, with_token
@@ -145,3 +146,9 @@ def test_others_are_left_alone(started):
 
 def test_with_nothing_to_end_it_does_nothing():
     assert end_all(uuid.uuid4().hex) == 0
+
+
+def test_a_program_that_is_not_there_is_named(tmp_path):
+    command = NodeCommand(node=0, host="h", arguments=["/nowhere/python"], environment={})
+    with pytest.raises(InputError, match="/nowhere/python cannot be started"):
+        start(command, tmp_path / "log")
