@@ -118,7 +118,7 @@ def test_all_that_carry_the_token_are_asked_to_end(started):
 
 def test_those_that_do_not_listen_are_killed_and_counted(started):
     process = started.program(CHILD + "\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)")
-    assert end_all(started.token, grace=0.5) == 1
+    assert end_all(started.token, grace=3.0) == 1
     assert not started.found()
     assert process.wait() == -9
 
