@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 PYTHON ?= python3.11
 VENV := .venv
-DLSCALE := $(VENV)/bin/dlscale
+DLSCALE := $(VENV)/bin/python -m runners.cli
 
 # A variable's value, as it was typed, as one word of the shell; an option where it is set.
 quote = '$(subst ','\'',$(value $(1)))'
@@ -22,13 +22,13 @@ BENCH_OPTIONS = $(call option,--nodes,NODES) $(call option,--devices,DEVICES) \
   $(call option,--timeout,TIMEOUT) $(call option,--hostfile,HOSTFILE) \
   $(call option,--python,FRAMEWORK_PYTHON) \
   $(call option,--results,RESULTS) $(call option,--reports,REPORTS) \
-  $(if $(RESUME),--resume $(if $(filter-out 1,$(RESUME)),$(call quote,RESUME))) \
+  $(if $(filter-out 0 no false,$(value RESUME)),--resume $(if $(filter-out 1 yes true,$(value RESUME)),$(call quote,RESUME))) \
   $(call switch,--dry-run,DRY_RUN)
 
 .PHONY: help
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name about; do \
-	  printf '  make %-14s %s\n' "$$name" "$$about"; done
+	  printf '  make %-17s %s\n' "$$name" "$$about"; done
 
 .PHONY: setup
 setup: $(VENV)/.driver ## make the driver's environment in .venv
@@ -36,6 +36,7 @@ setup: $(VENV)/.driver ## make the driver's environment in .venv
 $(VENV)/.driver: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "dlscale: $(PYTHON) is not Python 3.11 or newer: name one, as in make setup PYTHON=/usr/bin/python3.12" >&2; exit 2; }
+	@echo "Making dlscale's environment in $(VENV) ..." >&2
 	@$(PYTHON) -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
@@ -56,6 +57,10 @@ tables: $(VENV)/.driver ## regenerate DLPerf's tables and plots from the publish
 .PHONY: compare
 compare: $(VENV)/.driver ## set a run beside the published figures: RUN=ID (default: the latest)
 	@$(DLSCALE) compare $(if $(value RUN),$(call quote,RUN)) $(call option,--results,RESULTS)
+
+.PHONY: parse
+parse: $(VENV)/.driver ## compute a run's figures again from its raw logs: RUN=ID (default: the latest)
+	@$(DLSCALE) parse $(if $(value RUN),$(call quote,RUN)) $(call option,--results,RESULTS)
 
 .PHONY: report
 report: $(VENV)/.driver ## render a run's report again: RUN=ID (default: the latest)

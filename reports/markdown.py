@@ -9,12 +9,14 @@ from markupsafe import Markup
 
 TEMPLATES = Path(__file__).parent / "templates"
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 
 
 def escape(text: object) -> str:
     """Return text in which nothing is Markdown, HTML or mathematics any more, on one line."""
-    line = " ".join(str(text).split())
+    whole = str(text).encode("utf-8", "replace").decode()
+    line = _CONTROL.sub("", " ".join(whole.split()))
     return _SPECIAL.sub(r"\\\1", "".join(_HTML.get(sign, sign) for sign in line))
 
 
@@ -34,7 +36,9 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], align: str = "
 
 def code(lines: Sequence[str]) -> Markup:
     """Return lines as an indented code block, which nothing inside them can end."""
-    return Markup("\n".join(f"    {line}" for line in lines))  # noqa: S704 - code is text
+    plain = (line.encode("utf-8", "replace").decode().split("\n") for line in lines)
+    shown = [_CONTROL.sub("", part) for parts in plain for part in parts]
+    return Markup("\n".join(f"    {line}" for line in shown))  # noqa: S704 - code is text
 
 
 def environment() -> jinja2.Environment:

@@ -12,9 +12,10 @@ from reports.markdown import environment
 from reports.numbers import NOTHING, percent, rate, ratio
 from reports.plots import Line, plot_speedup, plot_throughput
 from reports.summary_table import HEADINGS, case_name, failures, setting_line, summary_rows
-from results.comparison import compare_with_published
+from results.comparison import compare_with_published, describe_machine
 from results.errors import InputError
 from results.files import what_forbids_writing, write_atomically
+from results.record import section
 from results.statistics import Estimate
 from results.summary import CaseSummary, RunSummary
 
@@ -26,7 +27,7 @@ def write_report(run: RunSummary, folder: Path) -> Path:
 
     Raises `InputError` where the folder cannot be written.
     """
-    home = folder / run.run.record.id
+    home = folder / run.run.folder.name
     try:
         home.mkdir(parents=True, exist_ok=True)
         pictures = _plots(run, home)
@@ -111,9 +112,9 @@ def _plots(run: RunSummary, home: Path) -> list[Path]:
     cases = [by_size[size] for size in sorted(by_size)]
     if not cases:
         return []
-    title = str(run.run.record.environment.get("framework", {}).get("title", ""))
+    title = str(section(run.run.record.environment, "framework").get("title", ""))
     emulated = any(case.case.emulated for case in cases)
-    subtitle = setting_line(run)
+    subtitle = f"{describe_machine(run.run.record.environment)}; {setting_line(run)}"
     drawn = plot_throughput(
         [_line(title, cases, [case.throughput for case in cases])],
         title=f"ResNet-50 v1.5 training throughput{' (emulated nodes)' if emulated else ''}",

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from reports.numbers import NOTHING, interval, percent, rate, ratio
+from results.record import section
 from results.summary import CaseSummary, RunSummary
 
 HEADINGS = (
@@ -65,8 +66,8 @@ def case_name(summary: CaseSummary) -> str:
 def setting_line(run: RunSummary) -> str:
     """Return what all cases of a run have in common, in one line."""
     case = run.run.record.cases[0]
-    title = run.run.record.environment.get("framework", {}).get("title", case.implementation)
-    version = run.run.record.environment.get("framework", {}).get("version", "")
+    title = section(run.run.record.environment, "framework").get("title", case.implementation)
+    version = section(run.run.record.environment, "framework").get("version", "")
     amp = f" ({case.amp_dtype})" if case.amp_dtype else ""
     parts = [
         f"{title} {version}",

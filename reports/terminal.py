@@ -7,6 +7,7 @@ from rich.table import Table
 from reports.comparison_table import COMPARISON_HEADINGS, comparison_rows
 from reports.summary_table import TERMINAL, failures, setting_line, terminal_rows
 from results.comparison import Comparison, compare_with_published
+from results.failure import printable
 from results.summary import RunSummary
 
 
@@ -14,16 +15,18 @@ def print_summary(run: RunSummary, console: Console | None = None) -> None:
     """Print a run's table, what does not count and why, and what DLPerf published beside it."""
     console = console or Console()
     record = run.run.record
-    console.print(f"\n[bold]{escape(setting_line(run))}[/]", highlight=False)
+    console.print(f"\n[bold]{_text(setting_line(run))}[/]", highlight=False)
     for note in record.notes:
-        console.print(escape(note), style="yellow", highlight=False)
+        console.print(_text(note), style="yellow", highlight=False)
     console.print(_table(TERMINAL, terminal_rows(run)))
+    if any(case.throughput and case.throughput.low is None for case in run.cases):
+        console.print("A 95 % interval needs at least six repeats that count.", style="dim")
     for failure in failures(run):
-        console.print(f"[red]{escape(failure.name)}: {escape(failure.reason)}[/]", highlight=False)
+        console.print(f"[red]{_text(failure.name)}: {_text(failure.reason)}[/]", highlight=False)
         for line in failure.tail[-5:]:
-            console.print(f"    {escape(line)}", style="dim", highlight=False)
+            console.print(f"    {_text(line)}", style="dim", highlight=False)
     for notice in run.run.notices:
-        console.print(escape(notice), style="yellow", highlight=False)
+        console.print(_text(notice), style="yellow", highlight=False)
     if any(case.throughput for case in run.cases):
         print_comparison(compare_with_published(run), console)
 
@@ -35,13 +38,18 @@ def print_comparison(comparison: Comparison, console: Console | None = None) -> 
     console.print(_table(COMPARISON_HEADINGS, comparison_rows(comparison)))
     console.print("Not comparable directly:", highlight=False)
     for difference in comparison.differences:
-        console.print(f"  {escape(difference)}", highlight=False, style="dim")
+        console.print(f"  {_text(difference)}", highlight=False, style="dim")
+
+
+def _text(text: str) -> str:
+    """Return text that is neither markup nor a terminal's escape sequence."""
+    return escape(printable(text))
 
 
 def _table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
     table = Table()
     for place, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if place == 0 else "right")
+        table.add_column(heading, justify="left" if place == 0 else "right", overflow="fold")
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*map(_text, row))
     return table

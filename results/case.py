@@ -1,6 +1,6 @@
 """A case: what is trained, on how many devices, and with which settings."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -20,13 +20,13 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """
 
     implementation: str
-    nodes: int
-    devices: int
+    nodes: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+    devices: Annotated[int, msgspec.Meta(ge=1, le=1_000)]
     device: Device
-    batch_size: int
+    batch_size: Annotated[int, msgspec.Meta(ge=1)]
     precision: Precision
     amp_dtype: AmpDtype = ""
-    image_size: int
+    image_size: Annotated[int, msgspec.Meta(ge=1)]
     data: Data
     loader: str
     workers: int
@@ -34,8 +34,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     layout: Layout
     compile: bool = False
     strategy: str
-    warmup: int
-    steps: int
+    warmup: Annotated[int, msgspec.Meta(ge=0)]
+    steps: Annotated[int, msgspec.Meta(ge=1)]
     emulated: bool = False
 
     @property

@@ -1,9 +1,11 @@
 """A run beside the figures that DLPerf published, per device and in scaling efficiency."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from results.case import Case
 from results.published_figures import Series, published_for
+from results.record import section
 from results.statistics import Estimate
 from results.summary import CaseSummary, RunSummary
 
@@ -64,30 +66,34 @@ class Comparison:
 def compare_with_published(run: RunSummary) -> Comparison:
     """Set each case of a run beside the published figure with the same nodes and devices."""
     environment = run.run.record.environment
-    names = environment.get("framework", {}).get("published", [])
+    names = [str(name) for name in _listed(section(environment, "framework").get("published"))]
     rows = [_row(summary, names) for summary in run.cases]
     series = next((row.published for row in rows if row.published), None)
     machine = describe_machine(environment)
     case = run.run.record.cases[0]
-    version = str(environment.get("framework", {}).get("version", "unknown"))
+    version = str(section(environment, "framework").get("version", "unknown"))
     found = [f"machine: {machine}; published: {PUBLISHED_MACHINE}"]
     if any(one.emulated for one in run.run.record.cases):
         found.append("the run's nodes are emulated on one machine: its scaling is not a cluster's")
-    if "sample_seed" in environment.get("data", {}):
+    if "sample_seed" in section(environment, "data"):
         found.append("input: dlscale's sample of generated JPEGs; published: ImageNet")
     found.extend(_differences(case, series, version))
     return Comparison(run, machine, tuple(rows), tuple(found))
 
 
-def describe_machine(environment: dict[str, object]) -> str:
+def describe_machine(environment: dict[str, Any]) -> str:
     """Return the machine of a run's record in a few words."""
-    machine = environment.get("machine")
-    if not isinstance(machine, dict):
+    machine = section(environment, "machine")
+    if not machine:
         return "unknown machine"
-    gpus = [str(gpu.get("name")) for gpu in machine.get("gpus", [])]
+    gpus = [str(gpu.get("name")) for gpu in _listed(machine.get("gpus")) if isinstance(gpu, dict)]
     parts = [f"{gpus.count(name)} x {name}" for name in sorted(set(gpus))]
     parts.append(f"{machine.get('processor')} ({machine.get('cores')} cores)")
     return ", ".join(parts)
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _row(summary: CaseSummary, names: list[str]) -> Row:
@@ -103,6 +109,10 @@ def _row(summary: CaseSummary, names: list[str]) -> Row:
 def _differences(case: Case, series: Series | None, version: str) -> list[str]:
     """Say which settings keep the two from being compared directly, the gravest first."""
     found = []
+    if case.device == "cpu":
+        found.append("device: a CPU rank; published: a GPU")
+    if case.compile:
+        found.append("compiler: switched on; published: not")
     if case.image_size != PUBLISHED_IMAGE_SIZE:
         found.append(f"image size: {case.image_size} px; published: {PUBLISHED_IMAGE_SIZE} px")
     if case.data == "synthetic":
@@ -123,6 +133,8 @@ def _differences(case: Case, series: Series | None, version: str) -> list[str]:
         found.append("16-bit type: bf16; published: fp16")
     if (case.warmup, case.steps) != PUBLISHED_WINDOW:
         was = " + ".join(map(str, PUBLISHED_WINDOW))
-        found.append(f"window: {case.warmup} + {case.steps} steps; published: {was} in the main")
-    found.append("rule: uniform (work over time); published: each extractor's own (dlperf-v1)")
+        found.append(f"window: {case.warmup} + {case.steps} steps; published: mostly {was}")
+    found.append(
+        "rule: work over time for all; published: each implementation by a rule of its own"
+    )
     return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from results.record import Outcome
 
 TAIL_LINES = 20
+MOST_OF_A_LINE = 4096  # looked at: a longer one is no message
 _OUT_OF_MEMORY = re.compile(
     r".*(?:out of memory|OutOfMemoryError|can't allocate memory|Cannot allocate memory|"
     r"std::bad_alloc|MemoryError|ENOMEM).*"
@@ -46,7 +47,7 @@ def explain(exit_codes: Sequence[int | None], logs: Mapping[str, str], *, oom_ki
         return Ending("completed")
     lines = {name: clean_lines(text) for name, text in logs.items()}
     for name, text in lines.items():
-        found = next((line for line in text if _OUT_OF_MEMORY.match(line)), None)
+        found = next((one for one in text if _OUT_OF_MEMORY.match(one[:MOST_OF_A_LINE])), None)
         if found:
             return Ending("out of memory", f"{name}: {_short(found)}", _tail(text))
     killed = any("SIGKILL" in line or "exitcode: -9" in line for t in lines.values() for line in t)
@@ -56,7 +57,7 @@ def explain(exit_codes: Sequence[int | None], logs: Mapping[str, str], *, oom_ki
     for patterns in ((_DISK_FULL, _ABORTED), (_ERROR,)):
         for name, text in lines.items():
             for line in reversed(text):
-                match = next((m for p in patterns if (m := p.match(line))), None)
+                match = next((m for p in patterns if (m := p.match(line[:MOST_OF_A_LINE]))), None)
                 if match and not _CONSEQUENCE.search(line):
                     said = match[1] if match.re is _ABORTED else line
                     return Ending("failed", f"{name}: {_short(said)}", _tail(text))
@@ -69,6 +70,12 @@ def explain(exit_codes: Sequence[int | None], logs: Mapping[str, str], *, oom_ki
     return Ending(
         "failed", f"launcher {why}" + (f"; a rank had {gone}" if gone else ""), _tail(last)
     )
+
+
+def printable(text: str) -> str:
+    """Return text without escape sequences, control characters and halves of characters."""
+    whole = text.encode("utf-8", "replace").decode()
+    return _CONTROL.sub("", whole.replace("\n", " "))
 
 
 def tail_of(logs: Mapping[str, str]) -> tuple[str, ...]:

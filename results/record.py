@@ -4,7 +4,7 @@ Read back strictly: a record of another version, or a file that is no record, is
 """
 
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -36,7 +36,7 @@ class RepeatRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: Literal["dlscale.repeat/1"] = "dlscale.repeat/1"
     case: Case
-    repeat: int
+    repeat: Annotated[int, msgspec.Meta(ge=1)]
     commands: list[NodeCommand]
     started: str
     ended: str
@@ -59,8 +59,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     created: str
     request: dict[str, Any]
-    repeats: int
-    cases: list[Case]
+    repeats: Annotated[int, msgspec.Meta(ge=1)]
+    cases: Annotated[list[Case], msgspec.Meta(min_length=1)]
     notes: list[str]
     environment: dict[str, Any]
 
@@ -82,10 +82,18 @@ def read_repeat(folder: Path) -> RepeatRecord:
     return _read(folder / REPEAT_FILE, RepeatRecord)
 
 
+def section(environment: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return a part of a record's environment, empty where the record has none of that form."""
+    part = environment.get(name)
+    return part if isinstance(part, dict) else {}
+
+
 def _read(path: Path, record: type[T]) -> T:
     try:
+        if not path.is_file():  # nothing that a reader could hang on, such as a pipe
+            raise InputError(f"{path} is not a file.")
         return msgspec.json.decode(path.read_bytes(), type=record)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not a record of this version of dlscale: {error}.") from error

@@ -101,6 +101,9 @@ def _rank_logs(folder: Path, notices: list[str], run: Path) -> list[RankLog]:
     for path in folder.iterdir():
         if not _RANK_LOG.fullmatch(path.name):
             continue
+        if not path.is_file():
+            notices.append(f"{path.relative_to(run)}: not a file")
+            continue
         try:
             logs.append(read_log(path.read_bytes()))
         except OSError as error:

@@ -43,7 +43,9 @@ class CaseSummary:
         """Share of the windows' time that steps waited for their data; None where not logged."""
         waits = _joined(repeat.data_seconds for repeat in self.counted)
         total = float(self.step_seconds.sum())
-        return float(waits.sum()) / total if len(waits) and total > 0 else None
+        if not len(waits) or not np.isfinite(waits).all() or total <= 0:
+            return None
+        return float(waits.sum()) / total
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,11 @@ class RunSummary:
 
     run: StoredRun
     cases: tuple[CaseSummary, ...] = field(default=())
+
+    @property
+    def complete(self) -> bool:
+        """Whether every repeat that was asked for is there and counts."""
+        return all(len(case.counted) == case.asked for case in self.cases)
 
     @property
     def failed(self) -> tuple[RepeatResult, ...]:
@@ -104,9 +111,9 @@ def find_base(case: Case, cases: Sequence[Case]) -> tuple[Case | None, str]:
     """
     base = min(
         (other for other in cases if other.settings == case.settings),
-        key=lambda other: other.world_size,
+        key=lambda other: (other.world_size, other.nodes),
     )
-    if base == case and case.world_size > 1 and not _has_larger(case, cases):
+    if base.world_size == case.world_size > 1 and (base != case or not _has_larger(case, cases)):
         return None, "no base case"
     return base, ""
 

@@ -3,14 +3,14 @@
 import errno
 import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from results.case import Case
 from results.errors import InputError
-from results.record import REPEAT_FILE, RUN_FILE, RepeatRecord, RunRecord, read_repeat
-from results.store import ATTEMPTS
+from results.record import REPEAT_FILE, RUN_FILE, RepeatRecord, RunRecord, read_repeat, read_run
+from results.store import ATTEMPTS, LATEST, find_run
 from runners.command import Job, node_commands
 from runners.manifest import Manifest
 from runners.progress import Progress
@@ -85,6 +85,16 @@ def missing(run: Path, record: RunRecord) -> Iterator[tuple[Case, int]]:
                 yield case, repeat
 
 
+def latest_unfinished(store: Path) -> Path:
+    """Return the latest run of a store in which a repeat is missing, or `InputError`."""
+    find_run(store, LATEST)
+    for record in sorted(store.glob(f"*/{RUN_FILE}"), reverse=True):
+        with suppress(InputError):
+            if next(missing(record.parent, read_run(record.parent)), None):
+                return record.parent
+    raise InputError(f"No run in {store} is unfinished: there is nothing to go on with.")
+
+
 def disk_error(folder: Path, error: OSError) -> InputError:
     """Return what to tell the user when a run's folder cannot be written."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
@@ -109,6 +119,9 @@ def _alone(run: Path) -> Iterator[None]:
             raise InputError(
                 f"Run {run.name} is going on in another process: wait for its end, or stop it."
             ) from error
+        except OSError as error:  # a file system without locks, such as some Lustre mounts
+            if error.errno not in {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP}:
+                raise
         yield
 
 
@@ -117,8 +130,10 @@ def _is_done(folder: Path) -> bool:
         return False
     try:
         return read_repeat(folder).outcome != "interrupted"
-    except InputError:
-        return True  # somebody's file: named by `parse`, left alone
+    except InputError as error:
+        raise InputError(
+            f"{error} It was left alone: remove its folder, and --resume runs that repeat again."
+        ) from error
 
 
 def _set_aside(run: Path, folder: Path) -> None:

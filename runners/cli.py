@@ -2,7 +2,12 @@
 
 import argparse
 import importlib
+import io
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 from results.errors import BenchmarkError, InputError
@@ -31,10 +36,14 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: list[str] | None = None) -> int:
     """Run `dlscale`; returns 0, 1 for a failed benchmark, 2 for bad input, 130 if interrupted."""
     words = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal of few characters stops nothing
+            stream.reconfigure(errors="replace")
     try:
-        return _run(words)
+        with _stoppable():
+            return _run(words)
     except (InputError, BenchmarkError) as error:
-        print(f"dlscale: {error}", file=sys.stderr)
+        print(f"dlscale: {_on_one_line(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("dlscale: interrupted", file=sys.stderr)
@@ -42,6 +51,27 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has gone
         sys.stderr.close()
         return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"dlscale: {_on_one_line(f'{where}{error.strerror or error}')}.", file=sys.stderr)
+        return InputError.exit_code
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Let SIGTERM end a command as Ctrl-C does: what it started and half made goes with it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _on_one_line(text: str) -> str:
+    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def _run(words: list[str]) -> int:

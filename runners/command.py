@@ -14,9 +14,11 @@ from runners.manifest import Manifest
 # Variables that steer a framework, kept in the record as they were found.
 RECORDED = re.compile(
     r"^(CUDA|NCCL|GLOO|OMP|MKL|KMP|DNNL|ONEDNN|OPENBLAS|TORCH|TORCHINDUCTOR|PYTORCH|DALI|MALLOC|"
-    r"LD_|XLA|TF_|UCX|OMPI|HOROVOD|FI_|NVIDIA|DLSCALE)"
+    r"LD_|PYTHON|XLA|TF_(?!VAR_|CLI_)|UCX|OMPI|HOROVOD|FI_|NVIDIA|DLSCALE)"
 )
-_SECRET = re.compile(r"(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|PRIVATE|KEYS?($|_))", re.IGNORECASE)
+_SECRET = re.compile(
+    r"(TOKEN|SECRET|PASS|PASSWORD|PASSWD|AUTH|CREDENTIAL|PRIVATE|KEYS?($|_))", re.IGNORECASE
+)
 _URL_PASSWORD = re.compile(r"(?<=://)[^/\s]+@")
 
 

@@ -66,7 +66,10 @@ def _is_whole(folder: Path) -> bool:
 def _build(manifest: Manifest, folder: Path, named_python: str | None) -> None:
     about = manifest.about
     python = find_python(about.python, lock=manifest.lock, named=named_python)
-    print(f"Building the environment of {about.name} in {folder} ...", file=sys.stderr)
+    print(
+        f"Building {about.name}'s environment in {folder}; a download of gigabytes at first ...",
+        file=sys.stderr,
+    )
     shutil.rmtree(folder, ignore_errors=True)
     _uv(manifest, "venv", "--quiet", "--no-project", "--python", python, str(folder))
     _uv(

@@ -47,7 +47,7 @@ def version_of(python: str) -> str:
 
 def _candidates(version: str) -> list[str]:
     own = Path(sys.base_prefix) / "bin" / f"python{version}"
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path(os.environ.get("HOME", "/")) / ".pyenv")
     paths = [str(own), *map(str, sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}")))]
     on_path = shutil.which(f"python{version}")
     return [*paths, *([on_path] if on_path else [])]

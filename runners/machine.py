@@ -104,9 +104,11 @@ def parse_gpus(listing: str, visible: str | None) -> list[Gpu]:
     A line is `name, memory in MiB, driver, index, UUID`; lines of another form are passed over.
     """
     rows = [[cell.strip() for cell in line.split(",")] for line in listing.splitlines()]
-    rows = [row for row in rows if len(row) == 5 and row[1].isdigit()]
+    rows = [row for row in rows if len(row) == 5 and row[3].isdigit()]
     if visible is None:
-        return [Gpu(name, int(memory), driver, index) for name, memory, driver, index, _ in rows]
+        return [
+            Gpu(name, _mebibytes(memory), driver, index) for name, memory, driver, index, _ in rows
+        ]
     found = []
     for one in (word.strip() for word in visible.split(",")):
         match = next(
@@ -114,5 +116,10 @@ def parse_gpus(listing: str, visible: str | None) -> list[Gpu]:
         )
         if match is None:  # CUDA too leaves out what stands behind an id that is none
             break
-        found.append(Gpu(match[0], int(match[1]), match[2], one))
+        found.append(Gpu(match[0], _mebibytes(match[1]), match[2], one))
     return found
+
+
+def _mebibytes(cell: str) -> int:
+    """Return a memory size, 0 where the driver's tool does not know it, as for shared memory."""
+    return int(cell) if cell.isdigit() else 0

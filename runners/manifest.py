@@ -1,5 +1,6 @@
 """An implementation's `benchmark.toml`: what it is, what it supports, how it is started."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -11,6 +12,8 @@ from results.case import AmpDtype, Device, Layout, Precision
 from results.errors import InputError
 
 MANIFEST = "benchmark.toml"
+COMMON = Path(next(iter(benchmarks.__path__))) / "common"
+_NAME = re.compile(r"(?!interrupted$)[A-Za-z0-9][A-Za-z0-9_.-]{0,60}")
 # What can stand in braces in `start` and `environment`; runners/command.py fills it in.
 PLACES = ["folder", "nodes", "node_rank", "devices", "threads", "master_address", "master_port"]
 
@@ -47,7 +50,6 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     title: str
     network: str
     script: str
-    log_format: str
     python: str
     requirements: str
     framework: str
@@ -107,6 +109,8 @@ def load_manifest(name: str) -> Manifest:
         about = msgspec.toml.decode(path.read_bytes(), type=Description)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a valid manifest: {error}.") from error
+    if not _NAME.fullmatch(about.name):
+        raise InputError(f"{path}: the name {about.name!r} cannot be a folder's: choose another.")
     for key in (about.script, about.requirements):
         if not (path.parent / key).is_file():
             raise InputError(f"{path} names {key!r}, which is not in its folder.")

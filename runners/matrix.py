@@ -195,7 +195,9 @@ def _notes(case: Case, machine: Machine, emulated: bool, ranks_here: int) -> lis
             f"{machine.cores} cores"
         )
     if emulated:
-        notes.append("emulated: the nodes are processes on this one machine, joined by loopback")
+        notes.append(
+            "emulated: the nodes are processes on this one machine, with no network between them"
+        )
     if case.device == "cpu" and ranks_here > machine.cores:
         notes.append(
             f"overcommitted: up to {ranks_here} ranks share {machine.cores} cores, so the speedup "

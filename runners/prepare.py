@@ -13,16 +13,16 @@ from rich.console import Console
 
 from results.errors import InputError
 from results.files import what_forbids_writing
-from results.record import RunRecord, read_run, write_record
-from results.store import find_run, new_run_folder
+from results.record import RunRecord, read_run, section, write_record
+from results.store import LATEST, find_run, new_run_folder
 from runners import paths
-from runners.bench import Place, disk_error
+from runners.bench import Place, disk_error, latest_unfinished
 from runners.command import recorded_variables
 from runners.environment import ensure_environment, environment_folder, python_of
 from runners.hostfile import Host, read_hostfile
 from runners.input_data import InputData, find_data
 from runners.machine import Machine, this_machine
-from runners.manifest import Manifest, load_manifest
+from runners.manifest import COMMON, MANIFEST, Manifest, load_manifest
 from runners.matrix import Plan, make_plan
 from runners.request import Request
 from runners.source import source_facts
@@ -87,7 +87,8 @@ class Prepared:
 
     def _environment(self) -> dict[str, Any]:
         about, lock = self.manifest.about, self.manifest.lock.read_bytes()
-        scripts = sorted(self.manifest.folder.glob("*.py"))
+        folder = self.manifest.folder
+        scripts = sorted([*folder.glob("*.py"), folder / MANIFEST, *COMMON.glob("*.py")])
         digest = hashlib.sha256(b"".join(path.read_bytes() for path in scripts))
         return {
             "machine": msgspec.to_builtins(self.machine),
@@ -129,7 +130,7 @@ def prepare_resumed(store: Path, name: str, given: dict[str, Any]) -> Prepared:
 
     Only the timeout may be another: it changes no measurement.
     """
-    folder = find_run(store, name)
+    folder = latest_unfinished(store) if name == LATEST else find_run(store, name)
     record = read_run(folder)
     try:
         request = msgspec.convert(record.request, Request)
@@ -204,9 +205,10 @@ def _check_same(was: dict[str, Any], now: dict[str, Any], folder: Path) -> None:
         ("machine", ("host", "processor", "cores", "gpus")),
         ("framework", ("version", "python", "lock_sha256", "scripts_sha256")),
         ("data", ("folder", "images")),
+        ("variables", sorted({*section(was, "variables"), *now["variables"]})),
     ):
         for key in keys:
-            before, after = was.get(part, {}).get(key), now[part].get(key)
+            before, after = section(was, part).get(key), now[part].get(key)
             if before != after:
                 raise InputError(
                     f"{folder} cannot go on here: its {part} had {key} {before}, and now it is "

@@ -17,18 +17,22 @@ from results.errors import InputError
 from results.record import NodeCommand
 
 VARIABLE = "DLSCALE_TOKEN"
+# A process that the kernel holds, in a hung driver or a dead NFS mount, cannot be killed.
+KILL_SECONDS = 30.0
 
 
-def start(command: NodeCommand, log: Path) -> "subprocess.Popen[bytes]":
+def start(command: NodeCommand, log: Path, scratch: str | None = None) -> "subprocess.Popen[bytes]":
     """Start a node's command in a session of its own; its output goes to `log`.
 
-    Raises `InputError` where the program cannot be started, OSError where the log cannot be made.
+    `scratch` is its folder for temporary files, where it is not to be the machine's. Raises
+    `InputError` where the program cannot be started, OSError where the log cannot be made.
     """
+    temporary = {"TMPDIR": scratch} if scratch else {}
     with log.open("wb") as file:
         try:
             return subprocess.Popen(
                 command.arguments,
-                env={**os.environ, **command.environment},
+                env={**_inherited(), **command.environment, **temporary},
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
@@ -39,6 +43,12 @@ def start(command: NodeCommand, log: Path) -> "subprocess.Popen[bytes]":
                 f"{command.arguments[0]} cannot be started ({error.strerror}): remove its "
                 "environment's folder and try again, and it is built anew."
             ) from error
+
+
+def _inherited() -> dict[str, str]:
+    """Return the user's variables but those that would put other modules before the locked ones."""
+    left_out = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV"}
+    return {name: value for name, value in os.environ.items() if name not in left_out}
 
 
 def with_token(token: str) -> list[psutil.Process]:
@@ -68,7 +78,8 @@ def end_all(token: str, *, grace: float = 5.0) -> int:
             return 0
         time.sleep(0.05)
     killed = set()
-    while left := with_token(token):
+    deadline = time.monotonic() + KILL_SECONDS
+    while (left := with_token(token)) and time.monotonic() < deadline:
         killed |= {process.pid for process in left}
         _signal(left, signal.SIGKILL)
         time.sleep(0.05)
@@ -79,5 +90,5 @@ def _signal(processes: list[psutil.Process], number: int) -> None:
     for process in processes:
         try:
             process.send_signal(number)  # psutil refuses a pid that was given to another process
-        except psutil.NoSuchProcess:
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue

@@ -11,7 +11,21 @@ from rich.progress import Progress as Bars
 from rich.table import Column
 
 from results.case import Case
+from results.failure import printable
 from results.record import RepeatRecord, RunRecord
+
+
+class Unwatched(Console):
+    """A console whose reader may go away: measuring does not depend on being watched."""
+
+    def on_broken_pipe(self) -> None:
+        """Go on in silence."""
+        self.quiet = True
+
+
+def progress_console() -> Console:
+    """Return the console for progress: standard error."""
+    return Unwatched(stderr=True)
 
 
 class Progress:
@@ -77,7 +91,7 @@ class Progress:
         ending = f"{record.seconds:.1f} s" if good else f"{record.outcome}: {record.reason}"
         self._console.print(
             f"[dim]{self._done}/{self._total}[/] {escape(self._now)}: "
-            f"[{'green' if good else 'red'}]{escape(ending)}[/]",
+            f"[{'green' if good else 'red'}]{escape(printable(ending))}[/]",
             highlight=False,
         )
 

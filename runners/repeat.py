@@ -2,7 +2,9 @@
 
 import hashlib
 import os
+import shutil
 import socket
+import tempfile
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -54,12 +56,14 @@ def run_repeat(
     """
     processes.end_all(token)
     folder.mkdir(parents=True)
+    # Launchers, loaders and compilers leave their temporary files behind: all go with the repeat.
+    scratch = tempfile.mkdtemp(prefix="dlscale-")
     started, clock = datetime.now(UTC), time.monotonic()
     kills = _oom_kills()
     running: list[Popen[bytes]] = []
     interrupted = hung = False
     try:
-        running += [processes.start(c, folder / f"launcher{c.node}.log") for c in commands]
+        running += [processes.start(c, folder / f"launcher{c.node}.log", scratch) for c in commands]
         hung = not _wait(running, PhaseReader(folder / "rank0.log"), on_phase, timeout)
     except KeyboardInterrupt:
         interrupted = True
@@ -73,7 +77,8 @@ def run_repeat(
             processes.end_all(token, grace=1.0)
         for process in running:
             process.wait()
-    if interrupted:
+        shutil.rmtree(scratch, ignore_errors=True)
+    if interrupted and not well:
         ending = Ending("interrupted", "interrupted by the user")
     elif hung:
         ending = Ending(

@@ -10,11 +10,16 @@ import torch
 from common.arguments import CLASSES, PIXEL_MEAN, PIXEL_STD
 
 
-def synthetic(args, device, dtype, layout):
-    """Return one fixed batch of random pixels again and again."""
+def synthetic(args, device, dtype, layout, rank, world_size):
+    """Return one fixed batch of random pixels again and again, another one on each rank.
+
+    On equal data the ranks' weights would agree even if their gradients were never averaged.
+    """
+    random = torch.Generator(device).manual_seed(args.seed * world_size + rank)
     shape = (args.batch_size, 3, args.image_size, args.image_size)
-    images = torch.randn(shape, device=device).to(dtype=dtype, memory_format=layout)
-    labels = torch.randint(CLASSES, (args.batch_size,), device=device)
+    images = torch.randn(shape, device=device, generator=random)
+    images = images.to(dtype=dtype, memory_format=layout)
+    labels = torch.randint(CLASSES, (args.batch_size,), device=device, generator=random)
     while True:
         yield images, labels
 
@@ -131,6 +136,6 @@ def dali(args, device, dtype, layout, rank, world_size):
 def batches(args, device, dtype, layout, rank, world_size):
     """Return the iterator that `--loader` names; without `--data`, synthetic batches."""
     if not args.data:
-        return synthetic(args, device, dtype, layout)
+        return synthetic(args, device, dtype, layout, rank, world_size)
     read = dali if args.loader.startswith("dali") else torchvision
     return read(args, device, dtype, layout, rank, world_size)

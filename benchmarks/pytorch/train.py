@@ -104,9 +104,8 @@ def main():
         torch.cuda.set_device(device)
         log.event("device_name", torch.cuda.get_device_name(device))
         torch.backends.cudnn.benchmark = True
-        fp32 = "tf32" if args.precision == "tf32" else "ieee"
-        torch.backends.cudnn.conv.fp32_precision = fp32
-        torch.backends.cuda.matmul.fp32_precision = fp32
+        torch.backends.cudnn.allow_tf32 = args.precision == "tf32"
+        torch.backends.cuda.matmul.allow_tf32 = args.precision == "tf32"
     else:
         device = torch.device("cpu")
         torch.set_num_threads(args.threads)

@@ -5,7 +5,6 @@ end of a step in seconds on the rank's own clock; step numbers start at 1. Lines
 mangled or not ours are passed over: a gap in the steps then shows in the window.
 """
 
-import re
 from typing import Any
 
 import msgspec
@@ -14,8 +13,8 @@ import numpy as np
 from results.rank_log import RankLog
 
 NAME = "mllog"
+MOST_SECONDS = 1e9  # thirty years: a stamp beyond is none
 _TOKEN = b":::MLLOG "
-_LINE = re.compile(re.escape(_TOKEN) + rb"(\{.*\})")
 
 
 class _Metadata(msgspec.Struct):
@@ -44,12 +43,19 @@ def read(log: bytes) -> RankLog:
     """Read one rank's log. Of a key printed several times, the last counts."""
     last: dict[str, _Line] = {}
     steps: dict[int, tuple[float, float, float]] = {}
-    for text in _LINE.findall(log):
-        try:
-            line = _DECODER.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+    for text in log.splitlines():
+        begin = text.find(_TOKEN)
+        if begin < 0:
             continue
-        if line.key == "step" and isinstance(line.value, int | float):
+        try:
+            line = _DECODER.decode(text[begin + len(_TOKEN) : text.rfind(b"}") + 1])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+        if (
+            line.key == "step"
+            and isinstance(line.value, int | float)
+            and abs(line.value) < MOST_SECONDS
+        ):
             about = line.metadata
             steps[about.step] = (float(line.value), _number(about.loss), about.data_seconds)
         else:

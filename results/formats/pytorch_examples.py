@@ -18,7 +18,8 @@ from results.rank_log import RankLog
 
 NAME = "pytorch-examples"
 _LINE = re.compile(
-    rb"Epoch: \[\d+\]\[ *(\d+)/\d+\]\tTime +(\d+\.\d+) \([^)]*\)\tData +(\d+\.\d+) \([^)]*\)"
+    rb"Epoch: \[\d+\]\[ *(\d+)/\d+\]\tTime +(\d+\.\d+) \([^)\n]{0,40}\)"
+    rb"\tData +(\d+\.\d+) \([^)\n]{0,40}\)"
     rb"\tLoss +(nan|inf|[-+]?\d+\.\d+e[-+]\d+) \("
 )
 

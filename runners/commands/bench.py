@@ -98,14 +98,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _measure(prepared: "Prepared", args: argparse.Namespace) -> int:
-    from rich.console import Console
-
     from reports.run_report import check_report_folder
     from results.store import read_stored_run
     from runners.bench import run_all
-    from runners.progress import Progress
+    from runners.progress import Progress, progress_console
 
-    console = Console(stderr=True)
+    console = progress_console()
     check_report_folder(args.reports)
     with _stoppable():
         folder, record, place = prepared.place(args.results, args.python, console)
@@ -121,23 +119,24 @@ def _measure(prepared: "Prepared", args: argparse.Namespace) -> int:
             interrupted = True
     failed = _show(read_stored_run(folder), args.reports)
     if interrupted:
-        console.print(f"Interrupted; go on with: dlscale bench --resume {record.id}")
+        console.print(f"Interrupted; go on with: make bench RESUME={record.id}")
         return 130
     return 1 if failed else 0
 
 
 def _show(run: "StoredRun", reports: Path) -> bool:
-    """Show the run's table and write its report; True where a repeat failed."""
+    """Write the run's report and show its table; True where a repeat is missing or failed."""
     from reports.run_report import write_report
     from reports.terminal import print_summary
     from results.summary import summarise
 
     summary = summarise(run)
+    report = write_report(summary, reports) if summary.run.repeats else None
     print_summary(summary)
-    if summary.run.repeats:
-        print(f"Report: {write_report(summary, reports)}")
+    if report:
+        print(f"Report: {report}")
     print(f"Record: {run.folder}")
-    return bool(summary.failed)
+    return not summary.complete
 
 
 @contextmanager
@@ -153,7 +152,10 @@ def _stoppable() -> Iterator[None]:
             signal.signal(other, signal.SIG_IGN)
         raise Interrupted
 
-    before = {number: signal.signal(number, stop) for number in numbers}
+    # Under nohup a run outlives its terminal.
+    outlives = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    heard = [number for number in numbers if not (outlives and number == signal.SIGHUP)]
+    before = {number: signal.signal(number, stop) for number in heard}
     try:
         yield
     finally:

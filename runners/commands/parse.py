@@ -12,7 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `dlscale parse`; 1 where a repeat does not count."""
+    """Run `dlscale parse`; 1 where a repeat is missing or does not count."""
     from results.store import find_run, read_stored_run
     from results.summary import summarise
 
@@ -25,4 +25,4 @@ def run(args: argparse.Namespace) -> int:
         from reports.terminal import print_summary
 
         print_summary(summary)
-    return 1 if summary.failed else 0
+    return 0 if summary.complete else 1

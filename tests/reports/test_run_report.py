@@ -112,3 +112,29 @@ def test_escaped_text_has_no_markup_left(text):
     assert "\n" not in shown
     assert "<" not in shown
     assert not re.search(r"(?<!\\)(?:\\\\)*[`*_\[\]|~$]", shown)
+
+
+def test_escape_sequences_do_not_reach_the_terminal_or_the_page(make_run, tmp_path):
+    hostile = "a\x1b]0;title\x07b\x1b[31mc\n# heading"
+    run = make_run([CASE], notes=[hostile])
+    run.add(CASE, 1, 0.5, outcome="failed", reason=hostile, tail=[hostile])
+    page = write_report(summary_of(run), tmp_path / "reports").read_text()
+    for text in (page, terminal(run)):
+        assert "\x1b" not in text
+        assert "\x07" not in text
+        assert "\n# heading" not in text
+
+
+def test_an_id_cannot_lead_a_report_out_of_its_folder(make_run, tmp_path):
+    run = make_run([CASE], id="../../escaped")
+    run.add(CASE, 1, 0.5)
+    page = write_report(summary_of(run), tmp_path / "reports")
+    assert page.parent.parent == tmp_path / "reports"
+
+
+@pytest.mark.parametrize("part", [{"framework": "x"}, {"machine": {"gpus": ["a"]}}, {"data": 3}])
+def test_an_environment_of_another_form_is_survived(make_run, tmp_path, part):
+    run = make_run([CASE], environment=part)
+    run.add(CASE, 1, 0.5)
+    assert write_report(summary_of(run), tmp_path / "reports").exists()
+    assert "1n1g" in terminal(run)

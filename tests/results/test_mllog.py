@@ -79,3 +79,10 @@ def test_any_bytes_in_a_line_are_survived(junk):
 )
 def test_any_value_of_a_key_is_survived(value, key):
     mllog.read(log_line(key, value, step=1).encode())
+
+
+def test_lines_made_to_stall_a_reader_do_not():
+    assert len(mllog.read(b":::MLLOG {" * 300_000).ends) == 0
+    assert len(mllog.read(b":::MLLOG " + b'{"key":' * 200_000 + b"}" * 200_000).ends) == 0
+    huge = log_line("step", 0, step=1).replace('"value": 0', f'"value": {"9" * 400}')
+    assert len(mllog.read(huge.encode()).ends) == 0

@@ -49,3 +49,7 @@ def test_any_bytes_are_survived(junk):
     pytorch_examples.read(b"Epoch: [0][ 1/16]\tTime " + junk)
     with suppress(InputError):
         read_log(junk)
+
+
+def test_lines_made_to_stall_a_reader_do_not():
+    assert not pytorch_examples.recognise(b"Epoch: [0][ 1/16]\tTime  1.0 (" * 100_000)

@@ -48,3 +48,13 @@ def test_intervals_cover_the_truth_as_often_as_they_say(count, skewed):
         ratio_inside += ratio.low <= 1.9 <= ratio.high
     assert inside / trials >= 0.94
     assert ratio_inside / trials >= 0.94
+
+
+def test_each_end_of_a_ratio_comes_from_the_ends_that_make_it():
+    # Only the numerator's low end and the denominator's high end can make the ratio smaller.
+    ratio = ratio_estimate(Estimate(8, 4, 8), Estimate(2, 2, 2))
+    assert (ratio.low, ratio.high) == pytest.approx((2, 4))
+    ratio = ratio_estimate(Estimate(8, 8, 8), Estimate(2, 2, 4))
+    assert (ratio.low, ratio.high) == pytest.approx((2, 4))
+    ratio = ratio_estimate(Estimate(8, 8, 8), Estimate(2, 1, 2))
+    assert (ratio.low, ratio.high) == pytest.approx((4, 8))

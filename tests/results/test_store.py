@@ -71,3 +71,26 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_reader_could_hang_on_is_named(make_run):
+    run = make_run([CASE], repeats=2)
+    (run.add(CASE, 1, 0.5) / "rank1.log").symlink_to("/dev/zero")
+    place = run.add(CASE, 2, 0.5)
+    (place / "run.json").unlink()
+    os.mkfifo(place / "run.json")
+    read = read_stored_run(run.folder)
+    assert any("rank1.log: not a file" in notice for notice in read.notices)
+    assert any("is not a file" in notice for notice in read.notices)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('"steps": 10', '"steps": 0'), ('"warmup": 3', '"warmup": -5'), ('"nodes": 1', '"nodes": 0')],
+)
+def test_a_record_with_an_impossible_value_is_refused(make_run, old, new):
+    run = make_run([CASE])
+    record = run.folder / "record.json"
+    record.write_text(record.read_text().replace(old, new))
+    with pytest.raises(InputError, match="not a record of this version"):
+        read_stored_run(run.folder)

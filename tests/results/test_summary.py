@@ -50,3 +50,18 @@ def test_a_base_that_failed_leaves_no_speedup(make_run):
     _, two = summarise(read_stored_run(run.folder)).cases
     assert two.speedup is None
     assert two.no_base == "base 1n1g has no valid repeat"
+
+
+def test_of_two_cases_of_one_size_neither_is_the_others_base():
+    emulated = case_like(nodes=2, emulated=True)
+    for order in ([TWO, emulated], [emulated, TWO]):
+        assert find_base(TWO, order)[0] is None
+        assert find_base(emulated, order)[0] is None
+
+
+def test_a_run_is_complete_only_with_every_repeat(make_run):
+    run = make_run([CASE], repeats=2)
+    run.add(CASE, 1, 0.5)
+    assert not summarise(read_stored_run(run.folder)).complete
+    run.add(CASE, 2, 0.5)
+    assert summarise(read_stored_run(run.folder)).complete

@@ -73,3 +73,10 @@ def test_how_the_processes_ended_counts_before_the_logs():
     good = rank_log(CASE, SECONDS)
     result = verdict(CASE, good, outcome="hung", reason="still running after 5 s, ended")
     assert (result.throughput, result.reason) == (None, "still running after 5 s, ended")
+
+
+def test_the_steps_shown_are_those_of_the_slowest_rank():
+    slow = [1.0] * 3 + [0.8] * 10
+    result = verdict(TWO, rank_log(TWO, SECONDS), rank_log(TWO, slow, rank=1))
+    assert result.throughput == pytest.approx(16 * 10 / 8.0)
+    assert result.step_seconds.tolist() == pytest.approx([0.8] * 10)

@@ -6,7 +6,7 @@ import signal
 from types import SimpleNamespace
 
 import pytest
-from toy_bench import Bench, finished, needs_two_cores, processes_with, snapshot
+from toy_bench import PATIENCE, Bench, finished, needs_two_cores, processes_with, snapshot
 
 from runners.repeat import token_of
 
@@ -235,7 +235,7 @@ class TestCtrlC:
         assert stopped.interrupted.outcome == "interrupted"
 
     def test_says_how_to_go_on(self, stopped):
-        assert f"dlscale bench --resume {stopped.bench.folder.name}" in stopped.done.stderr
+        assert f"make bench RESUME={stopped.bench.folder.name}" in stopped.done.stderr
 
     def test_a_run_that_is_going_on_is_not_taken_up_by_a_second_driver(self, stopped):
         assert stopped.rival.returncode == 2
@@ -329,4 +329,57 @@ def test_a_reports_folder_that_cannot_be_written_is_noticed_before_anything_is_m
 def test_a_longer_timeout_does_not_keep_a_run_from_going_on(tmp_path):
     bench = Bench(tmp_path, "--cases=1n1g", "--repeats=1")
     assert bench.run().returncode == 0
-    assert bench.resume("--timeout=99").returncode == 0
+    assert bench.resume(f"--resume={bench.folder.name}", "--timeout=99").returncode == 0
+
+
+def test_nohup_is_respected(tmp_path):
+    bench = Bench(tmp_path, "--cases=1n1g", "--repeats=1", "--timeout=2", faults="hang@1n1g_1/0")
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        driver = bench.start_run()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    bench.await_log("1n1g/*_1/rank0.log", "window")
+    driver.send_signal(signal.SIGHUP)
+    assert finished(driver).returncode == 1
+    assert bench.repeat("1n1g", 1).outcome == "hung"
+
+
+def test_a_reader_that_goes_away_does_not_stop_the_run(tmp_path):
+    bench = Bench(tmp_path, "--cases=1n1g")
+    driver = bench.start_run()
+    driver.stderr.close()
+    driver.stdout.close()
+    driver.wait(PATIENCE)
+    assert bench.repeat("1n1g", 2).outcome == "completed"
+    assert page_of(bench).exists()
+
+
+def test_a_run_that_changed_since_is_not_gone_on_with(tmp_path):
+    bench = Bench(tmp_path, "--cases=1n1g", "--repeats=1")
+    assert bench.run().returncode == 0
+    record = bench.folder / "record.json"
+    text = record.read_text()
+    for old, new, what in (
+        ('"scripts_sha256": "', '"scripts_sha256": "0', "its framework had scripts_sha256"),
+        ('"processor": "', '"processor": "Another ', "its machine had processor"),
+        ('"variables": {', '"variables": {"NCCL_ALGO": "Ring",', "its variables had NCCL_ALGO"),
+    ):
+        record.write_text(text.replace(old, new))
+        done = bench.here("bench", f"--resume={bench.folder.name}")
+        assert done.returncode == 2
+        assert what in done.stderr
+
+
+def test_resume_alone_takes_the_latest_run_that_is_not_finished(tmp_path):
+    bench = Bench(tmp_path, "--cases=1n1g", "--repeats=1")
+    assert bench.run().returncode == 0
+    unfinished = bench.folder
+    (bench.place("1n1g", 1) / "run.json").unlink()
+    assert bench.run().returncode == 0
+    done = bench.resume()
+    assert done.returncode == 0
+    assert f"Run {unfinished.name}:" in done.stderr
+    again = bench.resume()
+    assert again.returncode == 2
+    assert "is unfinished: there is nothing to go on with" in again.stderr

@@ -12,7 +12,7 @@ some warning of the driver
 @pytest.mark.parametrize(
     ("visible", "ids"),
     [
-        (None, ["0", "1"]),
+        (None, ["0", "1", "2"]),
         ("1", ["1"]),
         ("1,0", ["1", "0"]),
         ("GPU-bbbb", ["GPU-bbbb"]),

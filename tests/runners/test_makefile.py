@@ -18,13 +18,13 @@ TEXT = MAKEFILE.read_text()
 
 @pytest.fixture
 def make(tmp_path):
-    """Run make where `dlscale` is a script that prints its arguments, a line for each."""
+    """Run make where the driver is a script that prints its arguments, a line for each."""
     shutil.copy(MAKEFILE, tmp_path)
     for name in ("requirements.lock", "requirements-dev.lock", "pyproject.toml"):
         (tmp_path / name).touch()
     (tmp_path / ".venv/bin").mkdir(parents=True)
-    script = tmp_path / ".venv/bin/dlscale"
-    script.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
+    script = tmp_path / ".venv/bin/python"
+    script.write_text("#!/bin/sh\nshift 2\nprintf '%s\\n' \"$@\"\n")
     script.chmod(0o755)
     for name in (".driver", ".dev"):
         (tmp_path / ".venv" / name).touch()
@@ -46,7 +46,7 @@ def make(tmp_path):
 def test_values_are_quoted(make):
     line = make("-n", "bench", "FRAMEWORK=pytorch", "NODES=4", "DATA=a b'c")
     arguments = ["bench", "pytorch", "--nodes", "4", "--data", "a b'c"]
-    assert shlex.split(line) == [".venv/bin/dlscale", *arguments]
+    assert shlex.split(line) == [".venv/bin/python", "-m", "runners.cli", *arguments]
 
 
 @pytest.mark.parametrize("value", ["a b'c", "a;b", '"x"', "`x`", "a\\b", "*", "-x", "a|b", "é&"])

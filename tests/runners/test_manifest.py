@@ -5,7 +5,6 @@ import pytest
 from toy_bench import TOY
 
 from results.errors import InputError
-from results.formats import formats
 from runners.manifest import implementations, load_manifest
 
 
@@ -26,9 +25,6 @@ class TestEveryImplementation:
     def test_has_a_lock_with_hashes(self, name):
         manifest = load_manifest(name)
         assert manifest.lock.read_text().count("--hash=") >= len(manifest.pins) > 0
-
-    def test_has_a_log_format_that_is_read(self, name):
-        assert load_manifest(name).about.log_format in {one.NAME for one in formats()}
 
 
 @pytest.fixture

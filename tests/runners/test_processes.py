@@ -152,3 +152,9 @@ def test_a_program_that_is_not_there_is_named(tmp_path):
     command = NodeCommand(node=0, host="h", arguments=["/nowhere/python"], environment={})
     with pytest.raises(InputError, match="/nowhere/python cannot be started"):
         start(command, tmp_path / "log")
+
+
+def test_the_users_module_paths_stay_outside(started, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", "/somewhere")
+    started.program("print(os.environ.get('PYTHONPATH'))")
+    assert (started.folder / "0.log").read_text().splitlines()[0] == "None"
