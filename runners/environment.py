@@ -67,7 +67,7 @@ def _build(manifest: Manifest, folder: Path, named_python: str | None) -> None:
     about = manifest.about
     python = find_python(about.python, lock=manifest.lock, named=named_python)
     print(
-        f"Building {about.name}'s environment in {folder}; a download of gigabytes at first ...",
+        f"Building the environment of {about.name} in {folder}; it can be gigabytes ...",
         file=sys.stderr,
     )
     shutil.rmtree(folder, ignore_errors=True)
