@@ -1,6 +1,5 @@
 """The report of one run: a Markdown page with its plots, from the store alone."""
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ from reports.plots import Line, plot_speedup, plot_throughput
 from reports.summary_table import HEADINGS, case_name, failures, setting_line, summary_rows
 from results.comparison import compare_with_published, describe_machine
 from results.errors import InputError
-from results.files import what_forbids_writing, write_atomically
-from results.record import section
+from results.files import write_atomically
+from results.record import section, shown
 from results.statistics import Estimate
 from results.summary import CaseSummary, RunSummary
 
@@ -39,16 +38,6 @@ def write_report(run: RunSummary, folder: Path) -> Path:
             "writable, then run `dlscale report`."
         ) from error
     return page
-
-
-def check_report_folder(folder: Path) -> None:
-    """Raise `InputError` where reports cannot be written to `folder`: better now than after."""
-    obstacle = what_forbids_writing(folder)
-    if obstacle:
-        raise InputError(
-            f"The reports folder {folder} cannot be written, as {obstacle} cannot: make it "
-            "writable, or name another with --reports."
-        )
 
 
 def _page(run: RunSummary, pictures: list[Path]) -> str:
@@ -155,7 +144,6 @@ def _commands(run: RunSummary) -> list[str]:
     for case in run.cases:
         repeats = (*case.counted, *case.failed)
         for command in repeats[0].record.commands if repeats else []:
-            variables = [f"{k}={shlex.quote(v)}" for k, v in command.environment.items()]
             lines.append(f"{case_name(case)} node {command.node} on {command.host}:")
-            lines.append("  " + " ".join([*variables, shlex.join(command.arguments)]))
+            lines.append(f"  {shown(command)}")
     return lines

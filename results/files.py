@@ -4,16 +4,24 @@ import os
 import tempfile
 from pathlib import Path
 
+from results.errors import InputError
 
-def what_forbids_writing(folder: Path) -> Path | None:
-    """Return what keeps `folder` from being made or written, None where nothing does.
 
-    That is the folder itself or, while it is not there, the nearest one above it that is.
-    """
-    there = folder
-    while not there.exists():
-        there = there.parent
-    return None if there.is_dir() and os.access(there, os.W_OK) else there
+def nearest_existing(folder: Path) -> Path:
+    """Return `folder` or, while it is not there, the nearest one above it that is."""
+    while not folder.exists():
+        folder = folder.parent
+    return folder
+
+
+def require_writable(folder: Path, kind: str) -> None:
+    """Raise `InputError` where a folder of a kind, such as `results`, cannot be made or written."""
+    there = nearest_existing(folder)
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        raise InputError(
+            f"The {kind} folder {folder} cannot be written, as {there} cannot: make it writable, "
+            f"or name another with --{kind}."
+        )
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -3,6 +3,7 @@
 Read back strictly: a record of another version, or a file that is no record, is named and refused.
 """
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -63,6 +64,12 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     cases: Annotated[list[Case], msgspec.Meta(min_length=1)]
     notes: list[str]
     environment: dict[str, Any]
+
+
+def shown(command: NodeCommand) -> str:
+    """Return a command as a line for a shell, quoted, its variables in front."""
+    variables = [f"{key}={shlex.quote(value)}" for key, value in command.environment.items()]
+    return " ".join([*variables, shlex.join(command.arguments)])
 
 
 def write_record(folder: Path, record: RunRecord | RepeatRecord) -> None:

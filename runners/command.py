@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,12 +96,6 @@ def script_arguments(case: Case, job: Job) -> list[str]:
     }
     given = [f"--{name}={value}" for name, value in options.items() if value != ""]
     return [*given, *(["--compile"] if case.compile else [])]
-
-
-def shown(command: NodeCommand) -> str:
-    """Return a command as a line for a shell, quoted, its variables in front."""
-    variables = [f"{key}={shlex.quote(value)}" for key, value in command.environment.items()]
-    return " ".join([*variables, shlex.join(command.arguments)])
 
 
 def recorded_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from runners.command import Job, node_commands, shown
+from results.record import shown
+from runners.command import Job, node_commands
 from runners.prepare import Prepared
 
 

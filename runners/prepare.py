@@ -12,7 +12,7 @@ import msgspec
 from rich.console import Console
 
 from results.errors import InputError
-from results.files import what_forbids_writing
+from results.files import nearest_existing, require_writable
 from results.record import RunRecord, read_run, section, write_record
 from results.store import LATEST, find_run, new_run_folder
 from runners import paths
@@ -182,16 +182,8 @@ def _check_compiler(manifest: Manifest, plan: Plan) -> None:
 
 
 def _check_space(folder: Path) -> None:
-    obstacle = what_forbids_writing(folder)
-    if obstacle:
-        raise InputError(
-            f"The results folder {folder} cannot be written, as {obstacle} cannot: make it "
-            "writable, or name another with --results."
-        )
-    there = folder
-    while not there.exists():
-        there = there.parent
-    free = shutil.disk_usage(there).free
+    require_writable(folder, "results")
+    free = shutil.disk_usage(nearest_existing(folder)).free
     if free < LEAST_FREE_BYTES:
         raise InputError(
             f"The disk of the results folder {folder} is full ({free / 2**20:.0f} MiB free, "

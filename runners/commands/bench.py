@@ -98,13 +98,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _measure(prepared: "Prepared", args: argparse.Namespace) -> int:
-    from reports.run_report import check_report_folder
+    from results.files import require_writable
     from results.store import read_stored_run
     from runners.bench import run_all
     from runners.progress import Progress, progress_console
 
     console = progress_console()
-    check_report_folder(args.reports)
+    require_writable(args.reports, "reports")
     with _stoppable():
         folder, record, place = prepared.place(args.results, args.python, console)
     console.print(f"Run {record.id}: {len(record.cases)} cases x {record.repeats} repeats")

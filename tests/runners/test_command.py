@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up import machine, plan
 
-from results.record import NodeCommand
-from runners.command import Job, node_commands, recorded_variables, shown
+from results.record import NodeCommand, shown
+from runners.command import Job, node_commands, recorded_variables
 from runners.manifest import load_manifest
 
 PYTORCH = load_manifest("pytorch")
