@@ -68,7 +68,7 @@ report: $(VENV)/.driver ## render a run's report again: RUN=ID (default: the lat
 
 .PHONY: compare-examples
 compare-examples: $(VENV)/.driver ## time our script beside pytorch/examples' main.py (EXAMPLES=DIR)
-	@$(VENV)/bin/python scripts/compare_with_examples.py $(call option,--examples,EXAMPLES)
+	@$(VENV)/bin/python scripts/compare_with_examples.py $(call option,--examples,EXAMPLES) $(call option,--batch,BATCH)
 
 .PHONY: list
 list: $(VENV)/.driver ## show the implementations and what each supports

@@ -2,6 +2,7 @@
 
     make compare-examples                    fetches its newest version by git
     make compare-examples EXAMPLES=DIR       takes the checkout in DIR
+    make compare-examples BATCH=32           with another batch than 64
 
 One process on all cores, the same environment, batch, image size and JPEGs; each figure is the
 median of the rounds, each ratio the median of the rounds' own ratios, so that a drift of the
@@ -24,12 +25,13 @@ from results.formats import read_log
 from results.window import measure
 from runners import paths
 from runners.environment import ensure_environment, python_of
-from runners.input_data import SAMPLE, ensure_sample
+from runners.input_data import SAMPLE, SAMPLE_IMAGES, ensure_sample
 from runners.machine import this_machine
 from runners.manifest import Manifest, load_manifest
 
 REPOSITORY = "https://github.com/pytorch/examples"
-BATCH, WARMUP, STEPS = 32, 4, 10
+# The largest power of two whose fp32 training fits 8 GiB: DLPerf's is 128, on GPUs of 16 GB.
+BATCH, WARMUP = 64, 2
 BASE = "pytorch/examples as it comes"
 EXAMPLES = {BASE: [], "pytorch/examples, 1 loader worker": ["--workers=1"]}
 OURS = {
@@ -43,7 +45,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--examples", type=Path, help="a checkout of pytorch/examples")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--batch", type=int, default=BATCH, help="images per step")
     args = parser.parse_args()
+    # main.py has no option for the number of steps: its one epoch of the sample is what there is.
+    steps = SAMPLE_IMAGES // args.batch - WARMUP - 1
+    if args.batch < 1 or steps < 1:
+        raise InputError(
+            f"A batch of {args.batch} leaves no step of {SAMPLE_IMAGES} images to time"
+        )
     manifest = load_manifest("pytorch")
     console = Console(stderr=True)
     python = python_of(ensure_environment(manifest, paths.ENVIRONMENTS))
@@ -54,11 +63,16 @@ def main() -> int:
         for number in range(1, args.rounds + 1):
             for name, measured in rates.items():
                 theirs = name in EXAMPLES
-                arguments = _theirs(script, name) if theirs else _ours(manifest, name)
+                arguments = (
+                    _theirs(script, name, args.batch)
+                    if theirs
+                    else _ours(manifest, name, args.batch, steps)
+                )
                 environment = {} if theirs else _variables(manifest)
-                measured.append(_rate([str(python), *arguments], environment, Path(scratch)))
+                log = _log_of([str(python), *arguments], environment, Path(scratch))
+                measured.append(_rate(log, args.batch, steps))
                 console.print(f"round {number}: {name}: {measured[-1]:.2f} images/s")
-    _print(rates)
+    _print(rates, args.batch)
     return 0
 
 
@@ -74,13 +88,13 @@ def _script(checkout: Path | None, scratch: Path) -> Path:
     return script
 
 
-def _theirs(script: Path, name: str) -> list[str]:
-    options = ["--arch=resnet50", "--epochs=1", f"--batch-size={BATCH}", "--print-freq=1"]
+def _theirs(script: Path, name: str, batch: int) -> list[str]:
+    options = ["--arch=resnet50", "--epochs=1", f"--batch-size={batch}", "--print-freq=1"]
     return [str(script), *options, *EXAMPLES[name], str(SAMPLE)]
 
 
-def _ours(manifest: Manifest, name: str) -> list[str]:
-    sizes = [f"--batch-size={BATCH}", "--image-size=224", f"--warmup={WARMUP}", f"--steps={STEPS}"]
+def _ours(manifest: Manifest, name: str, batch: int, steps: int) -> list[str]:
+    sizes = [f"--batch-size={batch}", "--image-size=224", f"--warmup={WARMUP}", f"--steps={steps}"]
     threads = [f"--threads={this_machine().cores}", "--workers=1"]
     script = manifest.folder / manifest.about.script
     return [str(script), *sizes, *threads, f"--data={SAMPLE / 'train'}", *OURS[name]]
@@ -91,7 +105,7 @@ def _variables(manifest: Manifest) -> dict[str, str]:
     return {key: text.format(threads=this_machine().cores) for key, text in given.items()}
 
 
-def _rate(command: list[str], environment: dict[str, str], scratch: Path) -> float:
+def _log_of(command: list[str], environment: dict[str, str], scratch: Path) -> bytes:
     done = subprocess.run(
         command,
         env={**os.environ, **environment},
@@ -102,13 +116,17 @@ def _rate(command: list[str], environment: dict[str, str], scratch: Path) -> flo
     )
     if done.returncode:
         raise InputError(f"{command[1]} failed:\n{done.stdout.decode(errors='replace')[-2000:]}")
-    ends = read_log(done.stdout).ends
-    return measure([ends], warmup=WARMUP, steps=STEPS, global_batch=BATCH).throughput
+    return done.stdout
 
 
-def _print(rates: dict[str, list[float]]) -> None:
+def _rate(log: bytes, batch: int, steps: int) -> float:
+    ends = read_log(log).ends
+    return measure([ends], warmup=WARMUP, steps=steps, global_batch=batch).throughput
+
+
+def _print(rates: dict[str, list[float]], batch: int) -> None:
     machine = this_machine()
-    table = Table(title=f"batch {BATCH}, 224 px, JPEGs, one process on {machine.summary}")
+    table = Table(title=f"batch {batch}, 224 px, JPEGs, one process on {machine.summary}")
     for heading in ("", "images/s (median)", "min to max", "times the first"):
         table.add_column(heading)
     base = rates[BASE]
