@@ -59,8 +59,13 @@ compare: $(VENV)/.driver ## set a run beside the published figures: RUN=ID (defa
 	@$(DLSCALE) compare $(if $(value RUN),$(call quote,RUN)) $(call option,--results,RESULTS)
 
 .PHONY: parse
-parse: $(VENV)/.driver ## compute a run's figures again from its raw logs: RUN=ID (default: the latest)
-	@$(DLSCALE) parse $(if $(value RUN),$(call quote,RUN)) $(call option,--results,RESULTS)
+parse: $(VENV)/.driver ## compute figures from raw logs: RUN=ID (default: the latest), or LOGS=PATH
+	@$(DLSCALE) parse $(if $(value LOGS),$(call quote,LOGS),$(if $(value RUN),$(call quote,RUN))) \
+	  $(call option,--results,RESULTS) $(call option,--rule,RULE)
+
+.PHONY: audit
+audit: $(VENV)/.driver ## compute what DLPerf published again, and list what disagrees
+	@$(DLSCALE) audit
 
 .PHONY: report
 report: $(VENV)/.driver ## render a run's report again: RUN=ID (default: the latest)

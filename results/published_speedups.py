@@ -72,3 +72,9 @@ def _base(figure: PublishedFigure, tables: list[Table]) -> PublishedFigure | Non
         if len({base.throughput for base in bases}) == 1:
             return bases[0]
     return None
+
+
+def has_own_base(check: SpeedupCheck) -> bool:
+    """Tell whether a printed speedup's base stands in the table that prints it."""
+    one, base = check.figure, check.base
+    return (one.document, one.line) == (base.document, base.line)

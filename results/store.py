@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from results.errors import InputError
-from results.formats import read_log
+from results.formats import mllog
 from results.rank_log import RankLog
 from results.record import REPEAT_FILE, RUN_FILE, RepeatRecord, RunRecord, read_repeat, read_run
 from results.verdict import RepeatResult, judge
@@ -105,7 +105,7 @@ def _rank_logs(folder: Path, notices: list[str], run: Path) -> list[RankLog]:
             notices.append(f"{path.relative_to(run)}: not a file")
             continue
         try:
-            logs.append(read_log(path.read_bytes()))
+            logs.append(mllog.read(path.read_bytes()))
         except OSError as error:
             notices.append(f"{path.relative_to(run)}: cannot be read ({error.strerror})")
         except InputError as error:

@@ -16,9 +16,10 @@ from results.errors import BenchmarkError, InputError
 COMMANDS = {
     "bench": "run a benchmark and report it",
     "list": "show the implementations, their versions and what each supports",
-    "parse": "compute a run's figures again from its raw logs",
+    "parse": "compute figures from raw logs: a run's own, or anybody's",
     "report": "render a run's report again",
     "compare": "set a run beside the figures that DLPerf published",
+    "audit": "compute what DLPerf published again, and list what disagrees",
     "tables": "regenerate DLPerf's tables and plots from the published figures",
     "data": "make a small sample of ImageNet-like JPEGs",
 }

@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.table import Table
 
 from results.errors import InputError
-from results.formats import read_log
-from results.window import measure
+from results.logs.facts import Facts
+from results.logs.parsing import Wanted, parse_bytes
 from runners import paths
 from runners.environment import ensure_environment, python_of
 from runners.input_data import SAMPLE, SAMPLE_IMAGES, ensure_sample
@@ -120,8 +120,11 @@ def _log_of(command: list[str], environment: dict[str, str], scratch: Path) -> b
 
 
 def _rate(log: bytes, batch: int, steps: int) -> float:
-    ends = read_log(log).ends
-    return measure([ends], warmup=WARMUP, steps=steps, global_batch=batch).throughput
+    alone = Facts(batch_size=batch, nodes=1, devices=1)
+    result = parse_bytes(log, Wanted(WARMUP, steps, alone))
+    if result.status != "ok" or result.throughput is None:
+        raise InputError(f"A log cannot be used: {'; '.join(result.reasons)}.")
+    return result.throughput
 
 
 def _print(rates: dict[str, list[float]], batch: int) -> None:

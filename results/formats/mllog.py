@@ -5,11 +5,14 @@ end of a step in seconds on the rank's own clock; step numbers start at 1. Lines
 mangled or not ours are passed over: a gap in the steps then shows in the window.
 """
 
+import re
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from results.errors import InputError
+from results.logs.format import Format
 from results.rank_log import RankLog
 
 NAME = "mllog"
@@ -34,13 +37,37 @@ class _Line(msgspec.Struct):
 _DECODER = msgspec.json.Decoder(_Line)
 
 
-def recognise(log: bytes) -> bool:
-    """Tell whether a log holds at least one `:::MLLOG` line."""
-    return _TOKEN in log
+_KEY = rb':::MLLOG \{[^\n]{0,200}?"key": "%s", "value": '
+
+# One such log alone, as `dlscale parse LOG` is given it; those of a run are read by `read`, below.
+FORMAT = Format(
+    name=NAME,
+    hints=(_TOKEN,),
+    step=re.compile(
+        (_KEY % b"step")
+        + rb'(?P<stamp>\d{1,9}(?:\.\d{1,12})?(?:e[-+]\d{1,2})?), "metadata": \{"step": '
+        rb'(?P<index>\d{1,9})(?:, "loss": "?(?P<loss>nan|-?inf|-?\d{1,20}(?:\.\d{1,20})?'
+        rb'(?:e[-+]\d{1,3})?)"?)?'
+    ),
+    covers="since the last",
+    sources=("stamp",),
+    scope="rank",
+    first=1,
+    facts={
+        "global_batch": re.compile((_KEY % b"global_batch_size") + rb"(\d{1,9})"),
+        "ranks": re.compile((_KEY % b"world_size") + rb"(\d{1,9})"),
+        "version": re.compile((_KEY % b"framework_version") + rb'"([^"\n]{1,80})"'),
+    },
+)
 
 
 def read(log: bytes) -> RankLog:
-    """Read one rank's log. Of a key printed several times, the last counts."""
+    """Read one rank's log. Of a key printed several times, the last counts.
+
+    Raises `InputError` where it has no such line at all.
+    """
+    if _TOKEN not in log:
+        raise InputError("the log has no :::MLLOG line.")
     last: dict[str, _Line] = {}
     steps: dict[int, tuple[float, float, float]] = {}
     for text in log.splitlines():

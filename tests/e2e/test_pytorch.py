@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from results.formats import read_log
+from results.formats import mllog
 from results.record import read_repeat
 from results.store import read_stored_run
 from results.summary import summarise
@@ -97,7 +97,7 @@ def run_script(python, script, folder, case, **place):
     }
     place = Place(manifest=manifest, python=python, **{**where, **place})
     record = run_one(case, 1, place, folder, Quiet())
-    logs = [read_log(path.read_bytes()) for path in sorted(folder.glob("rank*.log"))]
+    logs = [mllog.read(path.read_bytes()) for path in sorted(folder.glob("rank*.log"))]
     return judge(record, logs), record
 
 

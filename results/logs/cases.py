@@ -1,0 +1,136 @@
+"""From judged logs to one line per case: median, interval, speedup over the base."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from results.logs.facts import Facts
+from results.logs.verdict import LogResult
+from results.statistics import Estimate, median_estimate, ratio_estimate
+
+Rate = Callable[[LogResult], float | None]
+
+
+@dataclass(frozen=True)
+class LogCase:
+    """The logs of one case.
+
+    `series` is the folder that holds the folders of the cases: logs of two folders are not mixed.
+    `throughput` is the median of the logs that are `ok`, in images/s of the whole job; of those
+    that are `short` where none is, and then `short` is set. `speedup` is over `base`, a label;
+    where there is none, `no_base` says why.
+    """
+
+    series: str
+    format: str
+    facts: Facts
+    logs: tuple[LogResult, ...]
+    counted: int
+    throughput: Estimate | None = None
+    short: bool = False
+    base: str | None = None
+    no_base: str = ""
+    speedup: Estimate | None = None
+
+    @property
+    def settings(self) -> tuple[object, ...]:
+        """What two cases share that scale into each other."""
+        facts = self.facts
+        return (self.series, self.format, facts.model, facts.precision, facts.batch_size)
+
+
+def uniform(result: LogResult) -> float | None:
+    """Return a log's throughput by the `uniform` rule."""
+    return result.throughput
+
+
+def by_dlperf(result: LogResult) -> float | None:
+    """Return a log's throughput by the rule `dlperf-v1`."""
+    return result.dlperf_v1
+
+
+def cases_of(results: Sequence[LogResult], rate: Rate = uniform) -> list[LogCase]:
+    """Group logs by case, the smallest first; logs of no known format have none."""
+    groups: dict[tuple[object, ...], list[LogResult]] = defaultdict(list)
+    for result in results:
+        if result.format is None:
+            continue
+        facts = result.facts
+        settings = (_series(result), result.format, facts.model, facts.precision, facts.batch_size)
+        groups[*settings, facts.nodes, facts.devices].append(result)
+    cases = [_case(logs, rate) for logs in groups.values()]
+    cases = [_with_speedup(case, cases) for case in cases]
+    return sorted(cases, key=_order)
+
+
+def repeated(results: Sequence[LogResult]) -> list[str]:
+    """Return a sentence for each repeat that several logs claim to be."""
+    notices = []
+    for case in cases_of(results):
+        numbers = Counter(log.facts.repeat for log in case.logs if log.facts.repeat is not None)
+        for number, count in numbers.items():
+            if count > 1:
+                names = [log.log for log in case.logs if log.facts.repeat == number]
+                notices.append(
+                    f"{count} logs say that they are repeat {number} of one case, and all count: "
+                    + ", ".join(names)
+                )
+    return notices
+
+
+def _series(result: LogResult) -> str:
+    """Return the part of a log's name before the folder of its case."""
+    parts = PurePath(result.log).parent.parts
+    label = result.facts.label
+    for place, part in enumerate(parts):
+        if label and part.lower() == label:
+            return str(PurePath(*parts[:place])) if place else ""
+    return str(PurePath(*parts)) if parts else ""
+
+
+def _case(logs: Sequence[LogResult], rate: Rate) -> LogCase:
+    ok = [value for log in logs if log.status == "ok" and (value := rate(log))]
+    short = [value for log in logs if log.status == "short" and (value := rate(log))]
+    values = ok or short
+    first = logs[0]
+    return LogCase(
+        series=_series(first),
+        format=first.format or "",
+        facts=first.facts,
+        logs=tuple(logs),
+        counted=len(values),
+        throughput=median_estimate(values) if values else None,
+        short=bool(values) and not ok,
+    )
+
+
+def _with_speedup(case: LogCase, cases: Sequence[LogCase]) -> LogCase:
+    devices = case.facts.world_size
+    if not devices:
+        return replace(case, no_base="its devices are not known")
+    alike = [other for other in cases if other.settings == case.settings and other.facts.world_size]
+    base = min(alike, key=lambda other: (other.facts.world_size or 0, other.facts.nodes or 1))
+    alone = len(alike) == 1 and devices > 1
+    if alone:
+        return replace(case, no_base="no case with fewer devices")
+    if not base.throughput:
+        return replace(case, no_base=f"base {base.facts.label} has no log that counts")
+    if not case.throughput:
+        return replace(case, base=base.facts.label)
+    same = base is case
+    speedup = Estimate(1.0, 1.0, 1.0) if same else ratio_estimate(case.throughput, base.throughput)
+    return replace(case, base=base.facts.label, speedup=speedup)
+
+
+def _order(case: LogCase) -> tuple[object, ...]:
+    facts = case.facts
+    return (
+        case.series,
+        case.format,
+        facts.model or "",
+        facts.precision or "",
+        facts.batch_size or 0,
+        facts.world_size or 0,
+        facts.nodes or 0,
+    )

@@ -1,0 +1,161 @@
+"""What a log and its path say about the case: batch, devices, precision, versions."""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+
+from results.logs.format import Format
+
+Precision = str
+
+_WORDS = {
+    "fp32": "fp32", "float32": "fp32", "float": "fp32", "tf32": "tf32",
+    "fp16": "amp", "float16": "amp", "half": "amp", "amp": "amp", "bf16": "amp",
+    "bfloat16": "amp", "mixed_float16": "amp", "mixed_bfloat16": "amp",
+    "true": "amp", "false": "fp32", "none": "fp32", "o0": "fp32", "o1": "amp", "o2": "amp",
+    "o3": "amp",
+}  # fmt: skip
+WHOLE = ("batch_size", "node_batch", "global_batch", "devices", "nodes", "ranks")
+
+# `4n8g`, `10n8g`: a folder of DLPerf's layout, or a part of a name.
+_LABEL = re.compile(r"(?<![0-9a-z])(\d{1,5})n(\d{1,4})g(?![0-9a-z])", re.IGNORECASE)
+_BATCH = re.compile(
+    r"(?<![0-9a-z])(?:b|bs|bz|batch|batch_size)[-_]?(\d{1,6})(?![0-9a-z])", re.IGNORECASE
+)
+_PRECISION = re.compile(
+    r"(?<![0-9a-z])(fp32|tf32|fp16|amp|bf16|float32|float16)(?![0-9])", re.IGNORECASE
+)
+_DEVICES = re.compile(
+    r"(?<![0-9a-z])(\d{1,4})[-_]?(?:gpu|hpu|npu|device|pc)s?(?![0-9a-z])", re.IGNORECASE
+)
+# DLPerf: `r50_b128_fp32_3.log`; ours: `r50_b128_fp32_torchvision_3`.
+_REPEAT = re.compile(r"^(?:.*[a-z][^/]*)_(\d{1,6})$", re.IGNORECASE)
+_SUFFIXES = (".gz", ".xz", ".bz2", ".log", ".txt", ".out", ".err")
+
+
+class Facts(msgspec.Struct, kw_only=True):
+    """What is known of a case. `batch_size` is in images per device, `devices` per node.
+
+    `node_batch` and `global_batch` are in images per step of a node and of the whole job; `ranks`
+    are the processes that train.
+    """
+
+    batch_size: int | None = None
+    node_batch: int | None = None
+    global_batch: int | None = None
+    devices: int | None = None
+    nodes: int | None = None
+    ranks: int | None = None
+    precision: str | None = None
+    model: str | None = None
+    version: str | None = None
+    repeat: int | None = None
+
+    @property
+    def world_size(self) -> int | None:
+        """Devices of the whole job."""
+        if self.ranks:
+            return self.ranks
+        return self.devices * (self.nodes or 1) if self.devices else None
+
+    @property
+    def job_batch(self) -> int | None:
+        """Images per step of the whole job."""
+        if self.global_batch:
+            return self.global_batch
+        if self.node_batch:
+            return self.node_batch * (self.nodes or 1)
+        return self.batch_size * self.world_size if self.batch_size and self.world_size else None
+
+    @property
+    def label(self) -> str | None:
+        """Nodes and devices per node, such as `4n8g`."""
+        return f"{self.nodes or 1}n{self.devices}g" if self.devices else None
+
+
+def find_facts(block: bytes, form: Format) -> dict[str, Any]:
+    """Return what a cleaned part of a log says of its case; of several values the last."""
+    found: dict[str, Any] = {}
+    for name, pattern in form.facts.items():
+        values = [value for match in pattern.finditer(block) for value in match.groups() if value]
+        if values:
+            value = _value(name, values[-1].decode("utf-8", "replace").strip())
+            if value is not None:
+                found[name] = value
+    return found
+
+
+def facts_of_path(path: PurePath) -> Facts:
+    """Return what a log's path says: the parts nearest to the file count most."""
+    name = path.name
+    while name.lower().endswith(_SUFFIXES):
+        name = name[: name.rindex(".")]
+    parts = [name, *reversed(path.parent.parts)]
+    label = next((found for part in parts if (found := _LABEL.search(part))), None)
+    devices = next((int(found[1]) for part in parts if (found := _DEVICES.search(part))), None)
+    batch = next((int(found[1]) for part in parts if (found := _BATCH.search(part))), None)
+    precision = next((found[1] for part in parts if (found := _PRECISION.search(part))), None)
+    repeat = _REPEAT.match(name)
+    return Facts(
+        nodes=int(label[1]) or None if label else None,
+        devices=(int(label[2]) if label else devices) or None,
+        batch_size=batch or None,
+        precision=_WORDS[precision.lower()] if precision else None,
+        repeat=int(repeat[1]) if repeat else None,
+    )
+
+
+def merge(said: Mapping[str, Any], path: Facts, given: Facts) -> tuple[Facts, list[str]]:
+    """Return what holds, and where the log and its path disagree.
+
+    What the user gives wins over what the log says, and that over what its path says.
+    """
+    merged, disagreements = Facts(), []
+    log = Facts(**said)
+    if log.devices and log.nodes is None and log.ranks is None and path.devices == log.devices:
+        log.nodes = path.nodes  # a launcher's arguments name the devices of its node alone
+    for name in Facts.__struct_fields__:
+        values = [getattr(facts, name) for facts in (given, log, path)]
+        setattr(merged, name, next((value for value in values if value), None))
+    if merged.batch_size is None and merged.job_batch and merged.world_size:
+        merged.batch_size = merged.job_batch // merged.world_size
+    if log.batch_size is None and (log.node_batch or log.global_batch):
+        log.batch_size = (
+            merged.job_batch and merged.world_size and merged.job_batch // merged.world_size
+        )
+    for name in ("batch_size", "precision"):
+        one, other = getattr(log, name), getattr(path, name)
+        if one and other and one != other:
+            disagreements.append(_disagreement(name.replace("_", " "), one, other))
+    if log.world_size and path.world_size and log.world_size != path.world_size:
+        disagreements.append(_disagreement("devices", log.world_size, path.world_size))
+    if log.ranks and not (given.devices or given.nodes):
+        _devices_of_ranks(merged, log.ranks)
+    return merged, disagreements
+
+
+def _devices_of_ranks(facts: Facts, ranks: int) -> None:
+    """Let nodes and devices fit the number of ranks that the log states."""
+    if (facts.nodes or 1) * (facts.devices or 0) != ranks:
+        nodes = facts.nodes if facts.nodes and ranks % facts.nodes == 0 else 1
+        facts.nodes, facts.devices = nodes, ranks // nodes
+
+
+def _disagreement(what: str, log: object, path: object) -> str:
+    return f"{what}: the log says {log}, its path {path}; the log's is taken"
+
+
+def _value(name: str, text: str) -> object:
+    if name in WHOLE:
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+    if name == "precision":
+        return _WORDS.get(text.strip("'\"").lower())
+    return text[:100] or None
+
+
+def joined(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the facts of several parts of a log, of which later ones win."""
+    return {name: value for part in parts for name, value in part.items()}

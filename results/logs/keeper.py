@@ -1,0 +1,93 @@
+"""Which entries of a long log are kept, and which of its parts need not be taken apart."""
+
+import math
+from collections.abc import Sequence
+
+from results.logs.blocks import clean
+from results.logs.entries import Entry, entry_of
+from results.logs.format import Format
+
+# Entries are kept from each beginning of a run on: enough for the windows of so many ranks.
+FEWEST_RANKS = 8
+# Where an entry must be found at either end of what is skipped.
+END = 2048
+# What a part must not have, so as to be passed over: the signs of a failure.
+_SIGNS = (b"nan", b"inf", b"NaN", b"rror", b"emory", b"Kill", b"abort", b"Abort", b"nterrupt")
+
+
+class Keeper:
+    """Keeps the entries of each beginning of a run, and the last one.
+
+    `unread` counts those since the last beginning that were passed over.
+    """
+
+    def __init__(self, keep: int) -> None:
+        """`keep` is how many steps of each rank are wanted."""
+        self.keep = keep
+        self.entries: list[Entry] = []
+        self.unread = 0
+        self._since_beginning = 0
+        self._first: tuple[int, int] | None = None
+        self._epoch = 0
+        self._starts = 0  # how often the first step was printed: once by each rank
+        self._kept_last = True
+        self._lines_per_step = 0.0
+
+    @property
+    def enough(self) -> bool:
+        """Whether the window of every rank is kept already."""
+        return self._since_beginning > self.keep * max(FEWEST_RANKS, 2 * self._starts)
+
+    def add(self, entries: Sequence[Entry], lines: int) -> None:
+        """Take the entries of a part of so many lines."""
+        for entry in entries:
+            key = (entry.epoch, entry.step or 0)
+            fell = entry.step is not None or entry.epoch < self._epoch
+            if self._first is None or (fell and key <= self._first):
+                self._starts = self._starts + 1 if key == self._first else 1
+                self._first = key
+                self._since_beginning = self.unread = 0
+            self._epoch = entry.epoch
+            self._since_beginning += 1
+            needed = not self.enough or not math.isfinite(entry.loss or 0)
+            self._append(entry, needed=needed)
+        steps = [entry.step for entry in entries if entry.step is not None]
+        if steps and max(steps) > min(steps) and entries[0].epoch == entries[-1].epoch:
+            self._lines_per_step = lines / (max(steps) - min(steps) + 1)
+
+    def skip(self, part: bytes, form: Format) -> bool:
+        """Pass over a part, if its lines are all steps and none is missing.
+
+        Its first and last entry must be as many steps apart as it has lines, so that nothing else
+        can stand there. Where a step has several lines, those of other ranks or other words, that
+        holds but for a few lines at either end; then nothing in it may look like a failure.
+        """
+        last = self.entries[-1] if self.entries else None
+        if last is None or last.step is None or b"nan" in part:
+            return False
+        one = entry_of(clean(part[:END].rpartition(b"\n")[0]), form)
+        tail = part[-END:].partition(b"\n")[2]
+        last_line = tail[tail.rfind(b"\n", 0, -1) + 1 :]
+        other = entry_of(clean(last_line), form) or entry_of(clean(tail), form)
+        if one is None or other is None or one.step is None or other.step is None:
+            return False
+        steps = other.step - one.step
+        if one.epoch != last.epoch or other.epoch != last.epoch or steps <= 0:
+            return False
+        lines = part.count(b"\n")
+        each = one.step - last.step
+        if each <= 0 or (lines - 1) * each != steps:
+            spare = 3 * max(self._lines_per_step * max(each, 1), 1)
+            if abs(lines - self._lines_per_step * steps) > spare or any(s in part for s in _SIGNS):
+                return False
+        self._append(other._replace(line=last.line + lines), needed=False)
+        self.unread += lines - 1
+        return True
+
+    def _append(self, entry: Entry, *, needed: bool) -> None:
+        """Keep an entry for good, or only until another comes after it."""
+        if not self._kept_last:
+            self.entries.pop()
+            self.unread += 1
+        self.entries.append(entry)
+        self._kept_last = needed

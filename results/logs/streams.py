@@ -1,0 +1,132 @@
+"""Which entries belong to which rank, and to which of several runs in one log."""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from results.logs.entries import Entry
+
+Key = tuple[int, int]
+
+
+@dataclass
+class Streams:
+    """The entries of the last run in a log, one list for each rank that printed any.
+
+    `runs` is how many runs the log holds; `doubles` how many lines repeat the one before.
+    `blocks`: the log has several blocks of equal steps, one after the other, and nothing that
+    says whether these are ranks or runs.
+    """
+
+    ranks: list[list[Entry]] = field(default_factory=list)
+    runs: int = 1
+    doubles: int = 0
+    blocks: int = 1
+
+
+def split(entries: Sequence[Entry], *, job_rate: bool, ranks: Collection[int]) -> Streams:
+    """Split the entries of a log, in the order of its lines, into ranks and runs.
+
+    `ranks` are how many ranks may print into this log: all of the job's, or those of a node.
+    `job_rate`: the figures are of the whole job, so that equal lines are one entry printed twice.
+    """
+    kept, doubles = _without_doubles(entries) if job_rate else (list(entries), 0)
+    if not kept:
+        return Streams(doubles=doubles)
+    if all(entry.rank is not None for entry in kept):
+        found = _by_prefix(kept)
+    else:
+        found = _by_order(kept, ranks)
+    found.doubles = doubles
+    return found
+
+
+def keys_of(entries: Sequence[Entry]) -> list[Key]:
+    """Return (epoch, index) of each entry; one without an index follows the one before."""
+    keys: list[Key] = []
+    for entry in entries:
+        before = keys[-1] if keys else (entry.epoch, -1)
+        if entry.step is not None:
+            keys.append((entry.epoch, entry.step))
+        elif entry.epoch != before[0]:
+            keys.append((entry.epoch, 0))
+        else:
+            keys.append((before[0], before[1] + 1))
+    return keys
+
+
+def _without_doubles(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
+    kept: list[Entry] = []
+    for entry in entries:
+        same = kept and kept[-1].rank == entry.rank and kept[-1].figures == entry.figures
+        if not same or entry.step is None:
+            kept.append(entry)
+    return kept, len(entries) - len(kept)
+
+
+def _by_prefix(entries: Sequence[Entry]) -> Streams:
+    """Split by the rank that each line names: what one rank prints is in order."""
+    ranks: dict[int, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        ranks[entry.rank or 0].append(entry)
+    runs = {rank: _blocks(mine) for rank, mine in ranks.items()}
+    most = max(len(mine) for mine in runs.values())
+    # A rank with fewer runs than the others died, or its output did, before the last one.
+    return Streams([mine[-1] for mine in runs.values() if len(mine) == most], runs=most)
+
+
+def _blocks(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Cut where the step falls back to, or before, the first of the block."""
+    blocks: list[list[Entry]] = []
+    first: Key | None = None
+    last: Key | None = None
+    for entry, key in zip(entries, keys_of(entries), strict=True):
+        if first is None or last is None or key <= first or key == last:
+            first = key
+            blocks.append([])
+        blocks[-1].append(entry)
+        last = key
+    return blocks
+
+
+def _by_order(entries: Sequence[Entry], ranks: Collection[int]) -> Streams:
+    """Split lines that do not say which rank printed them."""
+    keys = keys_of(entries)
+    blocks = _blocks(entries)
+    rising = all(
+        later > earlier
+        for block in blocks
+        for earlier, later in zip(keys_of(block), keys_of(block)[1:], strict=False)
+    )
+    alone = sum(len(block) == 1 for block in blocks)
+    if rising and (len(blocks) == 1 or alone < len(blocks) / 2):
+        if len(blocks) > 1 and len(blocks) in ranks:
+            return Streams(blocks)
+        return Streams([blocks[-1]], runs=len(blocks), blocks=len(blocks))
+    return _interleaved(entries, keys, ranks)
+
+
+def _interleaved(entries: Sequence[Entry], keys: Sequence[Key], ranks: Collection[int]) -> Streams:
+    """Split lines of several ranks that are mixed: each goes to the rank that is nearest behind."""
+    first = keys[0]
+    starts = [place for place, key in enumerate(keys) if key == first]
+    whole = [count for count in sorted(ranks, reverse=True) if count and len(starts) % count == 0]
+    per_run = len(starts) if len(starts) in ranks or not whole else whole[0]
+    runs = len(starts) // per_run
+    begin = starts[(runs - 1) * per_run]
+    lists: list[list[Entry]] = []
+    ends: list[tuple[Key, int]] = []  # the last key of each rank, and when it came
+    for place in range(begin, len(entries)):
+        key = keys[place]
+        behind = [k for k, (last, _) in enumerate(ends) if last < key]
+        if behind and not (key == first and len(lists) < per_run):
+            # The nearest in steps; of equal ones the one that has waited longest.
+            chosen = max(behind, key=lambda k: (ends[k][0], -ends[k][1]))
+            lists[chosen].append(entries[place])
+            ends[chosen] = (key, place)
+        else:
+            lists.append([entries[place]])
+            ends.append((key, place))
+    longest = max(len(mine) for mine in lists)
+    # A list of a line or two is what shuffled lines leave behind, and no rank.
+    return Streams([mine for mine in lists if len(mine) * 4 >= longest], runs=runs)

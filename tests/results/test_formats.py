@@ -1,0 +1,86 @@
+"""Each format, from known step times: the right figure, whatever is odd about the log."""
+
+import pytest
+from log_writer import EVERY_RANK_PRINTS, PREFIXES, WRITERS, Oddities, truth, write
+
+from results.formats import formats
+from results.logs.facts import Facts
+from results.logs.parsing import Wanted, parse_bytes
+
+# Printed digits allow no more: rates and running means to a tenth, times to a hundredth.
+TOLERANCE = {"horovod-synthetic": 0.002, "tf-cnn-benchmarks": 0.002}
+FORMATS = sorted(WRITERS)
+# Means of twenty steps end at the 21st, 41st, ... ; the speedometer leaves out the first batch.
+WINDOW = {"torchvision-references": (21, 121), "mxnet-speedometer": (21, 121)}
+STEPS = {"torchvision-references": 121, "mxnet-speedometer": 139}
+# What they print at each step is too coarse, or they cannot.
+BY_TENS = {
+    "mindspore-model-zoo", "mindspore-models", "tensorflow-models", "tensorflow-controller",
+}  # fmt: skip
+
+
+def given(t):
+    return Wanted(given=Facts(batch_size=t.batch, nodes=1, devices=t.ranks))
+
+
+def check(form, log, t, first=20, last=120, status="ok"):
+    result = parse_bytes(log, given(t))
+    assert (result.format, result.status) == (form, status), result
+    true = t.throughput(first, last)
+    assert result.throughput == pytest.approx(true, rel=TOLERANCE.get(form, 0.001)), result
+    return result
+
+
+def make(form, **more):
+    interval = 10 if form in BY_TENS else 1
+    return truth(**{"interval": interval, "steps": 140, **more})
+
+
+def test_every_format_is_written():
+    assert {form.name for form in formats()} - {"mllog"} == set(WRITERS)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_plain_log(form):
+    t = make(form)
+    result = check(form, write(form, t), t, *WINDOW.get(form, (20, 120)))
+    assert result.steps == STEPS.get(form, 140)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    "odd",
+    [
+        Oddities(noise=True),
+        Oddities(colours=True),
+        Oddities(carriage_returns=True),
+        Oddities(crlf=True),
+        Oddities(nul=True),
+        Oddities(invalid_utf8=True),
+        Oddities(utf16=True),
+        Oddities(header=False),
+        Oddities(prefix="mpirun"),
+        Oddities(prefix="srun"),
+        Oddities(validation=True),
+        Oddities(restarts=1),
+        Oddities(restarts=3),
+        Oddities(noise=True, colours=True, crlf=True, prefix="horovodrun", restarts=1),
+    ],
+    ids=lambda odd: "-".join(
+        f"{name}={value}" for name, value in vars(odd).items() if value and value != "mixed"
+    ),
+)
+def test_an_oddity_changes_nothing(form, odd):
+    t = make(form)
+    check(form, write(form, t, odd), t, *WINDOW.get(form, (20, 120)))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("prefix", ["", *PREFIXES])
+@pytest.mark.parametrize("order", ["mixed", "blocks"])
+def test_several_ranks(form, prefix, order):
+    t = make(form, ranks=8)
+    log = write(form, t, Oddities(prefix=prefix, order=order))
+    result = check(form, log, t, *WINDOW.get(form, (20, 120)))
+    if form in EVERY_RANK_PRINTS and form != "ngc-mxnet":
+        assert "8 ranks print into it" in " ".join(result.reasons)
