@@ -1,6 +1,7 @@
 """Tables of logs on a terminal. All that comes from a log is shown as text, never as markup."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,6 +18,7 @@ STYLES = {"ok": "green", "short": "yellow", "no training": "dim"}
 # With more logs than this, only those that do not count are explained.
 MOST_EXPLAINED = 40
 MOST_REASONS = 200
+FEWEST_FOR_ROOT = 2
 
 
 def print_logs(
@@ -28,11 +30,14 @@ def print_logs(
 ) -> None:
     """Print each log, each case with its speedup, and what could not be used and why."""
     console = console or Console()
+    root = _root([result.log for result in results])
     if len(results) <= MOST_REASONS:
-        console.print(_logs_table(results, rule))
-    _print_reasons(results, rule, console)
+        if root:
+            console.print(_text(f"Logs in {root}"), style="bold", highlight=False)
+        console.print(_logs_table(results, rule, root))
+    _print_reasons(results, rule, root, console)
     if any(len(case.logs) > 1 or case.speedup for case in cases):
-        console.print(_cases_table(cases))
+        console.print(_cases_table(cases, root))
         if any(case.throughput and case.throughput.low is None for case in cases):
             console.print("A 95 % interval needs at least six logs that count.", style="dim")
     for notice in notices:
@@ -40,21 +45,33 @@ def print_logs(
     console.print(_count(results), style="bold", highlight=False)
 
 
-def _logs_table(results: Sequence[LogResult], rule: Rule) -> Table:
-    headings = ["log", "format", "case", "status", "images/s", "steps"]
-    if rule == "both":
-        headings[4:5] = ["uniform", "dlperf-v1", "difference"]
+def _root(names: Sequence[str]) -> str:
+    """Return the folder that all logs have in common, and no more is said of."""
+    if len(names) < FEWEST_FOR_ROOT:
+        return ""
+    folders = [name.split("/")[:-1] for name in names]
+    shared = takewhile(lambda parts: len(set(parts)) == 1, zip(*folders, strict=False))
+    return "/".join(parts[0] for parts in shared)
+
+
+def _below(root: str, name: str) -> str:
+    return name.removeprefix(f"{root}/") if root else name
+
+
+def _logs_table(results: Sequence[LogResult], rule: Rule, root: str) -> Table:
+    several = len({result.format for result in results}) > 1
+    rates = ["uniform", "dlperf-v1", "difference"] if rule == "both" else ["images/s"]
     table = Table()
-    for place, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if place < 4 else "right", overflow="fold")
+    for heading in ("log", *(["format"] if several else []), "case", "status"):
+        table.add_column(heading, overflow="fold")
+    for heading in (*rates, "steps"):
+        table.add_column(heading, justify="right", overflow="fold")
     for result in results:
         style = STYLES.get(result.status, "red")
-        cells = [
-            _text(_short(result.log)),
-            _text(result.format or NOTHING),
-            _text(case_text(result.facts)),
-            f"[{style}]{result.status}[/]",
-        ]
+        cells = [_text(_below(root, result.log))]
+        if several:
+            cells.append(_text(result.format or NOTHING))
+        cells += [_text(case_text(result.facts)), f"[{style}]{result.status}[/]"]
         if rule == "both":
             cells += [rate(result.throughput), rate(result.dlperf_v1), _difference(result)]
         else:
@@ -63,16 +80,18 @@ def _logs_table(results: Sequence[LogResult], rule: Rule) -> Table:
     return table
 
 
-def _cases_table(cases: Sequence[LogCase]) -> Table:
+def _cases_table(cases: Sequence[LogCase], root: str) -> Table:
     table = Table()
-    headings = ("case", "images/s", "95 % interval", "speedup", "over", "logs that count")
+    headings = ("case", "images/s", "95 % interval", "speedup", "over", "logs")
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="left" if place == 0 else "right", overflow="fold")
     for case in cases:
         throughput = rate(case.throughput.value if case.throughput else None)
-        name = f"{case.format} {case_text(case.facts)}"
+        series = "" if case.series == root else _below(root, case.series)
+        name = " ".join(part for part in (case.format, case.facts.model) if part)
+        text = f"{name} {case_text(case.facts)}"
         table.add_row(
-            _text(f"{case.series}: {name}" if case.series else name),
+            _text(f"{series}: {text}" if series else text),
             throughput + (" (short)" if case.short else ""),
             interval(case.throughput),
             ratio(case.speedup.value if case.speedup else None),
@@ -82,7 +101,7 @@ def _cases_table(cases: Sequence[LogCase]) -> Table:
     return table
 
 
-def _print_reasons(results: Sequence[LogResult], rule: Rule, console: Console) -> None:
+def _print_reasons(results: Sequence[LogResult], rule: Rule, root: str, console: Console) -> None:
     few = len(results) <= MOST_EXPLAINED
     explained = [one for one in results if few or one.status != "ok"]
     for result in explained[:MOST_REASONS]:
@@ -90,7 +109,8 @@ def _print_reasons(results: Sequence[LogResult], rule: Rule, console: Console) -
         if rule != "uniform" and result.dlperf_v1_note:
             reasons.append(f"dlperf-v1: {result.dlperf_v1_note}")
         if reasons:
-            console.print(f"[bold]{_text(result.log)}[/]", highlight=False)
+            name = _text(_below(root, result.log))
+            console.print(f"[bold]{name}[/]", highlight=False)
         for reason in reasons:
             console.print(f"  {_text(reason)}", highlight=False, soft_wrap=True)
     if len(explained) > MOST_REASONS:
@@ -114,10 +134,6 @@ def _count(results: Sequence[LogResult]) -> str:
     words = [result.status for result in results]
     counts = [f"{words.count(word)} {word}" for word in dict.fromkeys(sorted(words))]
     return f"{len(results)} logs: " + ", ".join(counts) if results else "no logs"
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 60 else "…" + name[-59:]
 
 
 def _text(text: str) -> str:

@@ -20,12 +20,12 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 def blocks(stream: IO[bytes]) -> Iterator[bytes]:
     """Yield a log in blocks that end at the end of a line, as they are.
 
-    A line that is longer than `LONGEST_LINE` is cut. UTF-16, which shows by its mark and by zeros
-    in its first characters, is turned into UTF-8. Memory stays within a few blocks.
+    A line that is longer than `LONGEST_LINE` is cut. UTF-16, which shows by its mark and by many
+    zeros, is turned into UTF-8. Memory stays within a few blocks.
     """
     first = stream.read(BLOCK)
     pieces: Iterator[bytes] = chain([first], iter(lambda: stream.read(BLOCK), b""))
-    if first[:2] in _UTF16 and b"\0" in first[2:66]:
+    if first[:2] in _UTF16 and first[2:66].count(0) * 4 >= len(first[2:66]):
         pieces = _from_utf16(pieces, first[:2])
     yield from _whole_lines(pieces)
 

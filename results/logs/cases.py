@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from results.logs.facts import Facts
+from results.logs.facts import Facts, is_label
 from results.logs.verdict import LogResult
 from results.statistics import Estimate, median_estimate, ratio_estimate
 
@@ -33,11 +33,13 @@ class LogCase:
     no_base: str = ""
     speedup: Estimate | None = None
 
-    @property
-    def settings(self) -> tuple[object, ...]:
-        """What two cases share that scale into each other."""
-        facts = self.facts
-        return (self.series, self.format, facts.model, facts.precision, facts.batch_size)
+    def scales_into(self, other: "LogCase") -> bool:
+        """Tell whether two cases differ in their devices alone; a model unsaid is no difference."""
+        one, two = self.facts, other.facts
+        return (
+            (self.series, self.format, one.precision, one.batch_size)
+            == (other.series, other.format, two.precision, two.batch_size)
+        ) and (one.model == two.model or None in {one.model, two.model})
 
 
 def uniform(result: LogResult) -> float | None:
@@ -82,10 +84,8 @@ def repeated(results: Sequence[LogResult]) -> list[str]:
 def _series(result: LogResult) -> str:
     """Return the part of a log's name before the folder of its case."""
     parts = PurePath(result.log).parent.parts
-    label = result.facts.label
-    for place, part in enumerate(parts):
-        if label and part.lower() == label:
-            return str(PurePath(*parts[:place])) if place else ""
+    labels = [place for place, part in enumerate(parts) if is_label(part)]
+    parts = parts[: labels[-1]] if labels else parts
     return str(PurePath(*parts)) if parts else ""
 
 
@@ -109,10 +109,10 @@ def _with_speedup(case: LogCase, cases: Sequence[LogCase]) -> LogCase:
     devices = case.facts.world_size
     if not devices:
         return replace(case, no_base="its devices are not known")
-    alike = [other for other in cases if other.settings == case.settings and other.facts.world_size]
+    alike = [other for other in cases if case.scales_into(other) and other.facts.world_size]
     base = min(alike, key=lambda other: (other.facts.world_size or 0, other.facts.nodes or 1))
-    alone = len(alike) == 1 and devices > 1
-    if alone:
+    larger = any((other.facts.world_size or 0) > devices for other in alike)
+    if devices > 1 and base.facts.world_size == devices and (base is not case or not larger):
         return replace(case, no_base="no case with fewer devices")
     if not base.throughput:
         return replace(case, no_base=f"base {base.facts.label} has no log that counts")

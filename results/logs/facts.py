@@ -108,6 +108,11 @@ def facts_of_path(path: PurePath) -> Facts:
     )
 
 
+def is_label(folder: str) -> bool:
+    """Tell whether a folder is named after nodes and devices alone, such as `4n8g`."""
+    return _LABEL.fullmatch(folder) is not None
+
+
 def merge(said: Mapping[str, Any], path: Facts, given: Facts) -> tuple[Facts, list[str]]:
     """Return what holds, and where the log and its path disagree.
 

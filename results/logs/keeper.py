@@ -63,7 +63,7 @@ class Keeper:
         holds but for a few lines at either end; then nothing in it may look like a failure.
         """
         last = self.entries[-1] if self.entries else None
-        if last is None or last.step is None or b"nan" in part:
+        if last is None or last.step is None:
             return False
         one = entry_of(clean(part[:END].rpartition(b"\n")[0]), form)
         tail = part[-END:].partition(b"\n")[2]
@@ -80,6 +80,8 @@ class Keeper:
             spare = 3 * max(self._lines_per_step * max(each, 1), 1)
             if abs(lines - self._lines_per_step * steps) > spare or any(s in part for s in _SIGNS):
                 return False
+        if b"nan" in part:  # a loss; looked for last, since it takes longest
+            return False
         self._append(other._replace(line=last.line + lines), needed=False)
         self.unread += lines - 1
         return True

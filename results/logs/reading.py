@@ -14,7 +14,7 @@ from results.logs.keeper import Keeper
 # Where this much of a file has no line of a known format, it is no log.
 MOST_UNKNOWN = 64 << 20
 # What cannot be skipped is divided down to this, so that little around a gap is taken apart.
-SMALLEST_PART = 16 << 10
+SMALLEST_PART = 4 << 10
 # The beginning of a log, in lines as they were printed, which some published extractors count.
 MOST_OF_BEGINNING = 20_000
 MOST_OF_HEAD = 8 << 10

@@ -22,7 +22,7 @@ MOST_UNPACKED = 16 << 30
 MOST_MEMBERS = 1_000_000
 # What a log is called. A file with another name in a folder is one if its content shows it.
 _LOG_NAME = re.compile(
-    r"(?:\.(?:log|txt|out|err|json|jsonl)|(?:^|/)(?:workerlog|worker_\d+|rank|stdout|stderr|log)[._]?"
+    r"(?:\.(?:log|txt|out|err)|(?:^|/)(?:workerlog|worker_\d+|rank|stdout|stderr|log)[._]?"
     r"\d{0,6}(?:\.\w{1,8})?)(?:\.(?:gz|bz2|xz))?$",
     re.IGNORECASE,
 )

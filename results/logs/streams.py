@@ -1,6 +1,7 @@
 """Which entries belong to which rank, and to which of several runs in one log."""
 
-from collections import defaultdict
+from bisect import bisect_left, insort
+from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -115,18 +116,24 @@ def _interleaved(entries: Sequence[Entry], keys: Sequence[Key], ranks: Collectio
     runs = len(starts) // per_run
     begin = starts[(runs - 1) * per_run]
     lists: list[list[Entry]] = []
-    ends: list[tuple[Key, int]] = []  # the last key of each rank, and when it came
-    for place in range(begin, len(entries)):
-        key = keys[place]
-        behind = [k for k, (last, _) in enumerate(ends) if last < key]
-        if behind and not (key == first and len(lists) < per_run):
-            # The nearest in steps; of equal ones the one that has waited longest.
-            chosen = max(behind, key=lambda k: (ends[k][0], -ends[k][1]))
-            lists[chosen].append(entries[place])
-            ends[chosen] = (key, place)
+    waiting: dict[Key, deque[list[Entry]]] = {}  # the ranks by their last step
+    steps: list[Key] = []  # the keys of `waiting`, rising
+    for entry, key in zip(entries[begin:], keys[begin:], strict=True):
+        behind = bisect_left(steps, key) - 1
+        if behind < 0 or (key == first and len(lists) < per_run):
+            rank: list[Entry] = []
+            lists.append(rank)
         else:
-            lists.append([entries[place]])
-            ends.append((key, place))
+            # The nearest in steps; of equal ones the one that has waited longest.
+            nearest = steps[behind]
+            rank = waiting[nearest].popleft()
+            if not waiting[nearest]:
+                del waiting[nearest], steps[behind]
+        rank.append(entry)
+        if key not in waiting:
+            waiting[key] = deque()
+            insort(steps, key)
+        waiting[key].append(rank)
     longest = max(len(mine) for mine in lists)
     # A list of a line or two is what shuffled lines leave behind, and no rank.
     return Streams([mine for mine in lists if len(mine) * 4 >= longest], runs=runs)

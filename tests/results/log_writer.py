@@ -468,7 +468,7 @@ PREFIXES = {
 def write(form: str, t: Truth, odd: Oddities | None = None) -> bytes:
     """Return a whole log of a format, with its oddities."""
     odd = odd or Oddities()
-    shuffle = random.Random(odd.seed)  # noqa: S311
+    shuffle = random.Random(odd.seed)
     runs = [replace(t, seconds=t.seconds[:, :40] * 3)] * odd.restarts + [t]
     lines: list[str] = []
     for run in runs:

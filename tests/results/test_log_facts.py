@@ -1,0 +1,135 @@
+"""What a log and its path say of its case, and what follows when they disagree."""
+
+from pathlib import PurePosixPath
+
+import pytest
+from log_writer import truth, write
+
+from results.logs.cases import cases_of, repeated
+from results.logs.facts import Facts, facts_of_path
+from results.logs.parsing import Wanted, parse_bytes
+
+PATHS = {
+    "logs/pytorch/1n8g/r50_b128_fp32_3.log": (1, 8, 128, "fp32", 3),
+    "logs/pytorch/10n8g/rn50_b256_fp16_12.log": (10, 8, 256, "amp", 12),
+    "logs/pytorch/4n16g/r50_b128_amp_1.log.gz": (4, 16, 128, "amp", 1),
+    "1n1g/r50_b128_fp32.log": (1, 1, 128, "fp32", None),
+    "03-resnet18-1gpu-b8.log": (None, 1, 8, None, None),
+    "ngc/mxnet/2n8g/r50_b64_tf32_7.txt": (2, 8, 64, "tf32", 7),
+    "runs/x/pytorch/2n2g/r50_b8_fp32_torchvision_2/rank0.log": (2, 2, 8, "fp32", None),
+    "b128-logs/4n8g-fp16.log": (4, 8, 128, "amp", None),
+    "r50/v1/train.log": (None, None, None, None, None),
+    "0n0g/b0.log": (None, None, None, None, None),
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_a_path_says(path):
+    facts = facts_of_path(PurePosixPath(path))
+    found = (facts.nodes, facts.devices, facts.batch_size, facts.precision, facts.repeat)
+    assert found == PATHS[path]
+
+
+def log_at(path, form="gluon-cv", ranks=8, **more):
+    t = truth(130, ranks=ranks, **more)
+    return t, parse_bytes(write(form, t), Wanted(), path)
+
+
+def test_what_the_log_says_wins_over_its_path():
+    t, result = log_at("2n8g/r50_b256_fp16_1.log")
+    assert (result.facts.batch_size, result.facts.precision) == (128, "fp32")
+    assert result.throughput == pytest.approx(t.throughput(20, 120), rel=0.001)
+    told = " ".join(result.reasons)
+    assert "batch size: the log says 128, its path 256" in told
+    assert "precision: the log says fp32, its path amp" in told
+
+
+def test_what_the_user_says_wins_over_both():
+    t = truth(130)
+    result = parse_bytes(
+        write("pytorch-examples", t),
+        Wanted(given=Facts(batch_size=64, nodes=2, devices=4)),
+        "1n1g/r50_b128_fp32_1.log",
+    )
+    assert result.facts.label == "2n4g"
+    assert result.throughput == pytest.approx(t.throughput(20, 120) * 4, rel=0.001)
+
+
+def test_without_a_batch_size_there_is_a_time_and_no_throughput():
+    result = parse_bytes(write("pytorch-examples", truth(130)), Wanted(), "train.log")
+    assert (result.status, result.throughput) == ("ok", None)
+    assert "nothing says the batch size" in " ".join(result.reasons)
+
+
+def test_one_of_eight_ranks_that_prints_its_own_rate():
+    t = truth(130, ranks=8)
+    log = b"".join(
+        line for line in write("oneflow-models", t).splitlines(keepends=True) if b"[rank:0]" in line
+    )
+    result = parse_bytes(log, Wanted(), "1n8g/r50_b128_fp32_1.log")
+    assert result.throughput == pytest.approx(t.throughput(20, 120), rel=0.002)
+    assert "1 of 8 ranks printed their own rate: it is taken for each" in result.reasons
+
+
+def tree(*paths):
+    results = []
+    for path in paths:
+        nodes, devices = facts_of_path(PurePosixPath(path)).label.split("n")
+        ranks = int(nodes) * int(devices.rstrip("g"))
+        t = truth(130, ranks=ranks, seed=len(results))
+        log = write("pytorch-examples", t).splitlines(keepends=True)
+        first = [line for line in log if line.startswith((b"Use", b"=>"))]
+        results.append(parse_bytes(b"".join([*first, *log[len(first) :: ranks]]), Wanted(), path))
+    return results
+
+
+def test_cases_of_a_tree_with_their_speedups():
+    paths = [
+        f"dl/{label}/r50_b128_fp32_{k}.log" for label in ("1n1g", "1n8g", "10n8g") for k in (1, 2)
+    ]
+    results = tree(*paths)
+    assert {r.status for r in results} == {"ok"}
+    cases = cases_of(results)
+    assert [case.facts.label for case in cases] == ["1n1g", "1n8g", "10n8g"]
+    assert [case.counted for case in cases] == [2, 2, 2]
+    assert [case.base for case in cases] == ["1n1g"] * 3
+    assert [round(case.speedup.value) for case in cases] == [1, 8, 80]
+
+
+def test_without_1n1g_the_base_is_the_smallest_and_alone_there_is_none():
+    two = cases_of(tree("dl/1n8g/r50_b128_fp32_1.log", "dl/2n8g/r50_b128_fp32_1.log"))
+    assert [case.base for case in two] == ["1n8g", "1n8g"]
+    assert round(two[1].speedup.value) == 2
+    (alone,) = cases_of(tree("dl/4n8g/r50_b128_fp32_1.log"))
+    assert (alone.speedup, alone.base) == (None, None)
+    assert alone.no_base == "no case with fewer devices"
+
+
+def test_batch_sizes_precisions_and_folders_are_not_mixed():
+    cases = cases_of(
+        tree(
+            "a/1n1g/r50_b128_fp32_1.log",
+            "a/1n1g/r50_b64_fp32_1.log",
+            "a/1n1g/r50_b128_fp16_1.log",
+            "b/1n1g/r50_b128_fp32_1.log",
+            "a/1n8g/r50_b128_fp16_1.log",
+        )
+    )
+    assert len(cases) == 5
+    assert [case.base for case in cases] == ["1n1g"] * 5
+
+
+def test_an_equal_repeat_number_is_told():
+    results = tree("a/1n1g/r50_b128_fp32_1.log", "a/1n1g/r50_b128_fp32_1.log")
+    (notice,) = repeated(results)
+    assert notice.startswith("2 logs say that they are repeat 1 of one case")
+
+
+def test_a_case_whose_logs_are_all_too_short_is_marked():
+    results = [
+        parse_bytes(write("gluon-cv", truth(60, seed=k)), Wanted(), f"1n1g/r50_b128_fp32_{k}.log")
+        for k in range(3)
+    ]
+    (case,) = cases_of(results)
+    assert case.short
+    assert case.counted == 3
