@@ -9,6 +9,8 @@ from results.logs.format import Format
 
 # Entries are kept from each beginning of a run on: enough for the windows of so many ranks.
 FEWEST_RANKS = 8
+# So many steps apart can the lines of two ranks be, through the buffers of their output.
+MOST_DRIFT = 500
 # Where an entry must be found at either end of what is skipped.
 END = 2048
 # What a part must not have, so as to be passed over: the signs of a failure.
@@ -28,7 +30,7 @@ class Keeper:
         self.unread = 0
         self._since_beginning = 0
         self._first: tuple[int, int] | None = None
-        self._epoch = 0
+        self._last = (0, 0)
         self._starts = 0  # how often the first step was printed: once by each rank
         self._kept_last = True
         self._lines_per_step = 0.0
@@ -42,18 +44,30 @@ class Keeper:
         """Take the entries of a part of so many lines."""
         for entry in entries:
             key = (entry.epoch, entry.step or 0)
-            fell = entry.step is not None or entry.epoch < self._epoch
+            fell = entry.step is not None or entry.epoch < self._last[0]
+            if self._fell_far(key):  # a run that goes on from a checkpoint
+                self._begin()
             if self._first is None or (fell and key <= self._first):
+                self._begin()
                 self._starts = self._starts + 1 if key == self._first else 1
                 self._first = key
-                self._since_beginning = self.unread = 0
-            self._epoch = entry.epoch
+            self._last = key
             self._since_beginning += 1
             needed = not self.enough or not math.isfinite(entry.loss or 0)
             self._append(entry, needed=needed)
         steps = [entry.step for entry in entries if entry.step is not None]
         if steps and max(steps) > min(steps) and entries[0].epoch == entries[-1].epoch:
             self._lines_per_step = lines / (max(steps) - min(steps) + 1)
+
+    def _begin(self) -> None:
+        """Count from here on; the entry before, the last of its run, is kept."""
+        self._since_beginning = self.unread = 0
+        self._kept_last = True
+
+    def _fell_far(self, key: tuple[int, int]) -> bool:
+        """Tell whether a step is further behind the one before than ranks of one run can be."""
+        epoch, step = self._last
+        return key[0] < epoch or (key[0] == epoch and step - key[1] > MOST_DRIFT)
 
     def skip(self, part: bytes, form: Format) -> bool:
         """Pass over a part, if its lines are all steps and none is missing.

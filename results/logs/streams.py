@@ -4,10 +4,13 @@ from bisect import bisect_left, insort
 from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from results.logs.entries import Entry
 
 Key = tuple[int, int]
+# A run was hardly resumed more often than this; blocks that are more are ranks' lines, mixed.
+MOST_RESUMED = 20
 
 
 @dataclass
@@ -77,13 +80,11 @@ def _by_prefix(entries: Sequence[Entry]) -> Streams:
 
 
 def _blocks(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """Cut where the step falls back to, or before, the first of the block."""
+    """Cut where the step does not rise."""
     blocks: list[list[Entry]] = []
-    first: Key | None = None
     last: Key | None = None
     for entry, key in zip(entries, keys_of(entries), strict=True):
-        if first is None or last is None or key <= first or key == last:
-            first = key
+        if last is None or key <= last:
             blocks.append([])
         blocks[-1].append(entry)
         last = key
@@ -94,14 +95,14 @@ def _by_order(entries: Sequence[Entry], ranks: Collection[int]) -> Streams:
     """Split lines that do not say which rank printed them."""
     keys = keys_of(entries)
     blocks = _blocks(entries)
-    rising = all(
-        later > earlier
-        for block in blocks
-        for earlier, later in zip(keys_of(block), keys_of(block)[1:], strict=False)
-    )
+    first_keys = [keys_of(block[:1])[0] for block in blocks]
     alone = sum(len(block) == 1 for block in blocks)
-    if rising and (len(blocks) == 1 or alone < len(blocks) / 2):
-        if len(blocks) > 1 and len(blocks) in ranks:
+    # Runs start at the first step again, or go on from a checkpoint behind the last one; lines of
+    # ranks that are mixed begin a block at nearly every step.
+    again = all(key <= first for first, key in pairwise(first_keys))
+    resumed = keys.count(keys[0]) == 1 and len(blocks) <= MOST_RESUMED
+    if (again or resumed) and (len(blocks) == 1 or alone < len(blocks) / 2):
+        if len(blocks) > 1 and len(blocks) in ranks and again:
             return Streams(blocks)
         return Streams([blocks[-1]], runs=len(blocks), blocks=len(blocks))
     return _interleaved(entries, keys, ranks)

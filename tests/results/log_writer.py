@@ -6,6 +6,7 @@ Each writer follows the upstream script that its format's module names, and not 
 
 import gzip
 import io
+import json
 import random
 import tarfile
 from collections.abc import Callable, Iterator
@@ -142,6 +143,34 @@ def ngc_tensorflow(t: Truth, rank: int) -> Iterator[Line]:
             f"{rate}  cross_entropy : {p.loss}  l2_loss : 0.66  total_loss : 7.59  "
             "learning_rate : 0.10318",
         )
+
+
+def ngc_pytorch_json(t: Truth, rank: int) -> Iterator[Line]:
+    del rank
+    for p in t.entries(0):
+        rate = t.batch * t.ranks * p.covered / p.spent
+        data = {"train.loss": float(p.loss), "train.compute_ips": 2 * rate, "train.total_ips": rate}
+        yield p.end, _dlll(t, p, data)
+
+
+def ngc_tensorflow_json(t: Truth, rank: int) -> Iterator[Line]:
+    del rank
+    for p in t.entries(0):
+        rate = t.batch * t.ranks * p.covered / p.spent
+        data = {"imgs_per_sec": rate, "cross_entropy": float(p.loss), "learning_rate": 0.103}
+        yield p.end, _dlll(t, p, data)
+
+
+def _dlll(t: Truth, p: "Printed", data: dict[str, float]) -> str:
+    line = {
+        "timestamp": str(t.start.timestamp() + p.end),
+        "datetime": t.clock(p.end, "%Y-%m-%d %H:%M:%S.%f"),
+        "elapsedtime": str(p.end),
+        "type": "LOG",
+        "step": [p.epoch, p.place],
+        "data": data,
+    }
+    return f"DLLL {json.dumps(line)}"
 
 
 def ngc_mxnet(t: Truth, rank: int) -> Iterator[Line]:
@@ -357,6 +386,8 @@ WRITERS: dict[str, Callable[[Truth, int], Iterator[Line]]] = {
     "pytorch-examples": pytorch_examples,
     "ngc-pytorch": ngc_pytorch,
     "ngc-tensorflow": ngc_tensorflow,
+    "ngc-pytorch-json": ngc_pytorch_json,
+    "ngc-tensorflow-json": ngc_tensorflow_json,
     "ngc-mxnet": ngc_mxnet,
     "gluon-cv": gluon_cv,
     "tensorflow-models": tensorflow_models,

@@ -189,7 +189,7 @@ def test_a_loss_that_is_no_number(form):
     interval = 10 if form in {"mindspore-model-zoo", "mindspore-models"} else 1
     t = truth(130, nan_from=70, interval=interval)
     log = write(form, t)
-    if b"nan" not in log:
+    if b"nan" not in log and b"NaN" not in log:
         return  # the script prints no loss
     result = parse(log)
     assert (result.status, result.throughput) == ("failed", None)
@@ -307,3 +307,33 @@ def test_compressed_logs_and_archives(tmp_path):
     }
     assert all(repeats[number].throughput == near(t) for number in (1, 3, 4))
     assert repeats[2].reasons[-1] == "the compressed file is cut"
+
+
+@pytest.mark.parametrize("prefix", ["", "mpirun"])
+def test_a_run_that_goes_on_from_a_checkpoint(prefix):
+    t = truth(400)
+    lines = write("pytorch-examples", t, Oddities(prefix=prefix, header=False)).splitlines(True)
+    faster = truth(400, seed=5)
+    resumed = write(
+        "pytorch-examples",
+        replace(faster, seconds=faster.seconds / 2),
+        Oddities(prefix=prefix, header=False),
+    ).splitlines(True)
+    result = parse(b"".join([*lines[:250], *resumed[150:]]))
+    assert result.throughput == pytest.approx(2 * faster.throughput(170, 270), rel=0.001)
+    assert any("2 runs" in reason for reason in result.reasons)
+
+
+def test_of_a_long_log_the_last_run_is_found():
+    t = truth(9000, epoch=2500)
+    again = truth(9000, epoch=2500, seed=3)
+    again = replace(again, seconds=again.seconds / 2)
+    for begin in (0, 2500, 4000):
+        log = write("gluon-cv", t) + b"".join(
+            write("gluon-cv", again, Oddities(header=False)).splitlines(True)[begin:]
+        )
+        result = parse(log)
+        assert result.throughput == pytest.approx(
+            again.throughput(max(begin, 0) + 20, begin + 120), rel=0.005
+        ), begin
+        assert result.steps == pytest.approx(9000 - begin, abs=5)
