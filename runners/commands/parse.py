@@ -39,7 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     logs.add_argument(
         "--steps", type=options.positive, default=100, help="steps timed (default: 100)"
     )
-    logs.add_argument("--format", choices=known, default="", help="take it, whatever the log shows")
+    logs.add_argument(
+        "--format",
+        choices=known,
+        default="",
+        metavar="NAME",
+        help="read logs as this format alone (those below)",
+    )
     logs.add_argument(
         "--batch", type=options.positive, help="images per device, if the log is mute"
     )
