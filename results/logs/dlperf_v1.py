@@ -48,6 +48,8 @@ def _pytorch(entries: Sequence[Entry], facts: Facts) -> DlperfFigure:
     lines = [entry for entry in entries if (entry.step or 0) > 5]
     _need(lines, END, "lines with an index above 5")
     seconds = sum(entry.seconds or 0.0 for entry in lines[WARMUP:END])
+    if seconds <= 0:
+        raise RuleError("the times of its lines are all 0")
     how = "lines of all ranks together: those with an index above 5, the 21st to the 120th"
     return DlperfFigure(round(_batch(facts) / (seconds / (END - WARMUP)), 2), how)
 

@@ -32,7 +32,7 @@ _KINDS: tuple[tuple[Kind, tuple[bytes, ...], re.Pattern[bytes]], ...] = (
         (b"KeyboardInterrupt", b"SIGINT", b"SIGTERM", b"CANCELLED", b"TIME LIMIT", b"Terminated"),
         re.compile(
             rb"KeyboardInterrupt|\bSIG(?:INT|TERM)\b|\*\*\* (?:STEP|JOB)[^\n]{0,80}CANCELLED"
-            rb"|DUE TO TIME LIMIT|^Terminated\b",
+            rb"|DUE TO TIME LIMIT|^Terminated\s*$",
             re.MULTILINE,
         ),
     ),
@@ -56,11 +56,12 @@ _KINDS: tuple[tuple[Kind, tuple[bytes, ...], re.Pattern[bytes]], ...] = (
         ),
         re.compile(
             rb"Traceback \(most recent call last\)|[Ss]egmentation fault|core dumped"
-            rb"|^Aborted\b|terminate called|Fatal Python error|[Bb]us error|NCCL error"
+            rb"|^Aborted(?: \(core dumped\))?\s*$|terminate called"
+            rb"|Fatal Python error|[Bb]us error|NCCL error"
             rb"|CUDA error|Check fail(?:ed|ure)|MPI_ABORT was invoked"
-            rb"|exited (?:on signal|with non-zero)|non-zero (?:exit|status)"
+            rb"|exited (?:on signal|with non-zero)|returned (?:a )?non-zero exit"
             rb"|No space left on device|mpirun noticed that process|^(?:Root Cause|Failures:)"
-            rb"|^[\w.]{0,60}(?:Error|Exception): |\bSIGKILL\b|^Killed\b"
+            rb"|^[\w.]{0,60}(?:Error|Exception): |\bSIGKILL\b|^Killed\s*$"
             rb'|"status": "aborted"',
             re.MULTILINE,
         ),

@@ -34,7 +34,8 @@ def split(entries: Sequence[Entry], *, job_rate: bool, ranks: Collection[int]) -
     `ranks` are how many ranks may print into this log: all of the job's, or those of a node.
     `job_rate`: the figures are of the whole job, so that equal lines are one entry printed twice.
     """
-    kept, doubles = _without_doubles(entries) if job_rate else (list(entries), 0)
+    twice = job_rate or _all_twice(entries)
+    kept, doubles = _without_doubles(entries) if twice else (list(entries), 0)
     if not kept:
         return Streams(doubles=doubles)
     if all(entry.rank is not None for entry in kept):
@@ -59,11 +60,18 @@ def keys_of(entries: Sequence[Entry]) -> list[Key]:
     return keys
 
 
+def _all_twice(entries: Sequence[Entry]) -> bool:
+    """Tell whether every line stands twice, as where one file took the same output two times."""
+    pairs = list(zip(entries[::2], entries[1::2], strict=False))
+    equal = sum(one._replace(line=0) == two._replace(line=0) for one, two in pairs[:200])
+    return len(entries) > 1 and len(entries) % 2 == 0 and equal == min(len(pairs), 200)
+
+
 def _without_doubles(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
     kept: list[Entry] = []
     for entry in entries:
         same = kept and kept[-1].rank == entry.rank and kept[-1].figures == entry.figures
-        if not same or entry.step is None:
+        if not same or (entry.step is None and not entry.epoch):
             kept.append(entry)
     return kept, len(entries) - len(kept)
 

@@ -41,12 +41,12 @@ def window_of(track: Track, warmup: int, steps: int) -> LogWindow | None:
     if not done:
         return None
     if done[-1] < warmup + steps:
-        warmup = min(warmup, done[-1] // 2)
+        warmup = min(warmup, max(1, done[-1] // 2))
     if warmup == 0 and not track.anchored:
         begin = 0
     else:
         begin = next((k + 1 for k, count in enumerate(done) if count >= warmup), len(done))
-    for first in dict.fromkeys((begin, min(begin, 1))):
+    for first in dict.fromkeys((begin, min(begin, 1))):  # the first entry holds the start
         for all_of_it in (False, True):
             found = _window_from(track, first, steps, all_of_it=all_of_it)
             if found:

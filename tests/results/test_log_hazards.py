@@ -337,3 +337,29 @@ def test_of_a_long_log_the_last_run_is_found():
             again.throughput(max(begin, 0) + 20, begin + 120), rel=0.005
         ), begin
         assert result.steps == pytest.approx(9000 - begin, abs=5)
+
+
+@pytest.mark.parametrize("form", sorted(WRITERS))
+def test_an_output_that_was_written_to_the_file_twice(form):
+    interval = 10 if form in {"mindspore-model-zoo", "mindspore-models"} else 1
+    once = write(form, truth(140, interval=interval), Oddities(header=False))
+    twice = b"".join(line + line for line in once.splitlines(keepends=True))
+    assert parse(twice).throughput == pytest.approx(parse(once).throughput, rel=1e-6)
+
+
+def test_one_step_alone_is_no_figure():
+    result = parse(write("gluon-cv", truth(1)))
+    assert (result.status, result.throughput) == ("short", None)
+
+
+def test_words_that_are_no_failure():
+    t = truth(130)
+    ending = "Killed workers: 0\nfinished, 0 non-zero exit codes\nTop-1 Error: 23.1\nval err: 0.3"
+    result = parse(write("pytorch-examples", t, Oddities(ending=ending)))
+    assert (result.status, result.throughput) == ("ok", near(t))
+
+
+def test_times_of_zero_are_no_figure_by_either_rule():
+    t = truth(140)
+    result = parse(write("pytorch-examples", replace(t, seconds=t.seconds / 1e5)))
+    assert (result.throughput, result.dlperf_v1) == (None, None)
