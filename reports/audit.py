@@ -6,12 +6,11 @@ from typing import Any
 
 import msgspec
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from reports.gallery import KINDS
 from reports.numbers import interval, rate
-from results.failure import printable
+from reports.terminal import plain
 from results.published_checks import Finding, Place, find_disagreements
 from results.published_medians import MedianCheck, check_medians
 from results.published_speedups import SpeedupCheck, check_speedups, has_own_base
@@ -47,19 +46,19 @@ def print_audit(audit: Audit, console: Console | None = None) -> None:
         highlight=False,
     )
     for number, finding in enumerate(audit.findings, start=1):
-        text = f"\n[bold]{number}. {escape(KINDS[finding.kind])}:[/] {_text(finding.what)}"
+        text = f"\n[bold]{number}. {plain(KINDS[finding.kind])}:[/] {plain(finding.what)}"
         console.print(text, highlight=False)
         for stated in finding.stated:
-            console.print(f"   {_text(stated.value)}", highlight=False)
+            console.print(f"   {plain(stated.value)}", highlight=False)
             for place in stated.places:
-                console.print(f"      {_text(_place(place))}", style="dim", highlight=False)
+                console.print(f"      {plain(_place(place))}", style="dim", highlight=False)
     console.print("\n[bold]Published medians, with the intervals of their repeats[/]")
     table = Table()
     for column, heading in enumerate(("case", "images/s", "95 % interval", "repeats")):
         table.add_column(heading, justify="left" if column == 0 else "right", overflow="fold")
     for check in audit.medians:
         cells = (rate(check.median.value), interval(check.median), str(len(check.values)))
-        table.add_row(_text(check.case), *cells)
+        table.add_row(plain(check.case), *cells)
     console.print(table)
     console.print("A 95 % interval needs at least six repeats.", style="dim")
 
@@ -105,7 +104,3 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def _place(place: Place) -> str:
     return place.document if place.line is None else f"{place.document}:{place.line}"
-
-
-def _text(text: str) -> str:
-    return escape(printable(text))

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
+from reports.summary_json import estimate_json
 from results.failure import printable
 from results.logs.cases import LogCase
 from results.logs.rules import Rule, throughput_of
 from results.logs.verdict import LogResult
-from results.statistics import Estimate
 
 SCHEMA = "dlscale.parse/1"
 UNIT = "images/s"
@@ -94,15 +94,9 @@ def _case(case: LogCase) -> dict[str, Any]:
         "batch_size": case.facts.batch_size,
         "logs": [log.log for log in case.logs],
         "counted": case.counted,
-        "throughput": _estimate(case.throughput),
+        "throughput": estimate_json(case.throughput),
         "short": case.short,
         "base": case.base,
         "no_base": case.no_base,
-        "speedup": _estimate(case.speedup),
+        "speedup": estimate_json(case.speedup),
     }
-
-
-def _estimate(estimate: Estimate | None) -> dict[str, float | None] | None:
-    if estimate is None:
-        return None
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}

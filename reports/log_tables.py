@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from reports.numbers import NOTHING, interval, rate, ratio
-from results.failure import printable
+from reports.terminal import plain
 from results.logs.cases import LogCase
 from results.logs.facts import Facts
 from results.logs.rules import Rule, throughput_of
@@ -33,7 +32,7 @@ def print_logs(
     root = _root([result.log for result in results])
     if len(results) <= MOST_REASONS:
         if root:
-            console.print(_text(f"Logs in {root}"), style="bold", highlight=False)
+            console.print(plain(f"Logs in {root}"), style="bold", highlight=False)
         console.print(_logs_table(results, rule, root))
     _print_reasons(results, rule, root, console)
     if any(len(case.logs) > 1 or case.speedup for case in cases):
@@ -41,7 +40,7 @@ def print_logs(
         if any(case.throughput and case.throughput.low is None for case in cases):
             console.print("A 95 % interval needs at least six logs that count.", style="dim")
     for notice in notices:
-        console.print(_text(notice), style="yellow", highlight=False)
+        console.print(plain(notice), style="yellow", highlight=False)
     console.print(_count(results), style="bold", highlight=False)
 
 
@@ -68,10 +67,10 @@ def _logs_table(results: Sequence[LogResult], rule: Rule, root: str) -> Table:
         table.add_column(heading, justify="right", overflow="fold")
     for result in results:
         style = STYLES.get(result.status, "red")
-        cells = [_text(_below(root, result.log))]
+        cells = [plain(_below(root, result.log))]
         if several:
-            cells.append(_text(result.format or NOTHING))
-        cells += [_text(case_text(result.facts)), f"[{style}]{result.status}[/]"]
+            cells.append(plain(result.format or NOTHING))
+        cells += [plain(case_text(result.facts)), f"[{style}]{result.status}[/]"]
         if rule == "both":
             cells += [rate(result.throughput), rate(result.dlperf_v1), _difference(result)]
         else:
@@ -91,11 +90,11 @@ def _cases_table(cases: Sequence[LogCase], root: str) -> Table:
         name = " ".join(part for part in (case.format, case.facts.model) if part)
         text = f"{name} {case_text(case.facts)}"
         table.add_row(
-            _text(f"{series}: {text}" if series else text),
+            plain(f"{series}: {text}" if series else text),
             throughput + (" (short)" if case.short else ""),
             interval(case.throughput),
             ratio(case.speedup.value if case.speedup else None),
-            _text(case.base or case.no_base),
+            plain(case.base or case.no_base),
             f"{case.counted} of {len(case.logs)}",
         )
     return table
@@ -109,10 +108,10 @@ def _print_reasons(results: Sequence[LogResult], rule: Rule, root: str, console:
         if rule != "uniform" and result.dlperf_v1_note:
             reasons.append(f"dlperf-v1: {result.dlperf_v1_note}")
         if reasons:
-            name = _text(_below(root, result.log))
+            name = plain(_below(root, result.log))
             console.print(f"[bold]{name}[/]", highlight=False)
         for reason in reasons:
-            console.print(f"  {_text(reason)}", highlight=False, soft_wrap=True)
+            console.print(f"  {plain(reason)}", highlight=False, soft_wrap=True)
     if len(explained) > MOST_REASONS:
         more = len(explained) - MOST_REASONS
         console.print(f"and {more} more: --json and --csv have them all", style="dim")
@@ -134,7 +133,3 @@ def _count(results: Sequence[LogResult]) -> str:
     words = [result.status for result in results]
     counts = [f"{words.count(word)} {word}" for word in dict.fromkeys(sorted(words))]
     return f"{len(results)} logs: " + ", ".join(counts) if results else "no logs"
-
-
-def _text(text: str) -> str:
-    return escape(printable(text))

@@ -26,13 +26,13 @@ def _case(summary: CaseSummary) -> dict[str, Any]:
     return {
         "label": summary.case.label,
         "case": msgspec.to_builtins(summary.case),
-        "throughput": _estimate(summary.throughput),
+        "throughput": estimate_json(summary.throughput),
         "minimum": summary.minimum,
         "maximum": summary.maximum,
         "base": summary.base.label if summary.base else None,
         "no_base": summary.no_base,
-        "speedup": _estimate(summary.speedup),
-        "efficiency": _estimate(summary.efficiency),
+        "speedup": estimate_json(summary.speedup),
+        "efficiency": estimate_json(summary.efficiency),
         "data_share": summary.data_share,
         "asked": summary.asked,
         "repeats": [
@@ -48,7 +48,8 @@ def _case(summary: CaseSummary) -> dict[str, Any]:
     }
 
 
-def _estimate(estimate: Estimate | None) -> dict[str, float | None] | None:
+def estimate_json(estimate: Estimate | None) -> dict[str, float | None] | None:
+    """Return an estimate and the ends of its interval, null where there is none."""
     if estimate is None:
         return None
     return {"value": estimate.value, "low": estimate.low, "high": estimate.high}

@@ -15,18 +15,18 @@ def print_summary(run: RunSummary, console: Console | None = None) -> None:
     """Print a run's table, what does not count and why, and what DLPerf published beside it."""
     console = console or Console()
     record = run.run.record
-    console.print(f"\n[bold]{_text(setting_line(run))}[/]", highlight=False)
+    console.print(f"\n[bold]{plain(setting_line(run))}[/]", highlight=False)
     for note in record.notes:
-        console.print(_text(note), style="yellow", highlight=False)
+        console.print(plain(note), style="yellow", highlight=False)
     console.print(_table(TERMINAL, terminal_rows(run)))
     if any(case.throughput and case.throughput.low is None for case in run.cases):
         console.print("A 95 % interval needs at least six repeats that count.", style="dim")
     for failure in failures(run):
-        console.print(f"[red]{_text(failure.name)}: {_text(failure.reason)}[/]", highlight=False)
+        console.print(f"[red]{plain(failure.name)}: {plain(failure.reason)}[/]", highlight=False)
         for line in failure.tail[-5:]:
-            console.print(f"    {_text(line)}", style="dim", highlight=False)
+            console.print(f"    {plain(line)}", style="dim", highlight=False)
     for notice in run.run.notices:
-        console.print(_text(notice), style="yellow", highlight=False)
+        console.print(plain(notice), style="yellow", highlight=False)
     if any(case.throughput for case in run.cases):
         print_comparison(compare_with_published(run), console)
 
@@ -38,10 +38,10 @@ def print_comparison(comparison: Comparison, console: Console | None = None) -> 
     console.print(_table(COMPARISON_HEADINGS, comparison_rows(comparison)))
     console.print("Not comparable directly:", highlight=False)
     for difference in comparison.differences:
-        console.print(f"  {_text(difference)}", highlight=False, style="dim")
+        console.print(f"  {plain(difference)}", highlight=False, style="dim")
 
 
-def _text(text: str) -> str:
+def plain(text: str) -> str:
     """Return text that is neither markup nor a terminal's escape sequence."""
     return escape(printable(text))
 
@@ -51,5 +51,5 @@ def _table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="left" if place == 0 else "right", overflow="fold")
     for row in rows:
-        table.add_row(*map(_text, row))
+        table.add_row(*map(plain, row))
     return table

@@ -76,7 +76,7 @@ def test_running_means_tell_the_steps_that_are_not_printed():
 
 @pytest.mark.parametrize("running", [True, False])
 def test_the_stamps_tell_whether_a_mean_is_running(running, monkeypatch):
-    from log_writer import paddle_clas
+    from format_writers import paddle_clas
 
     monkeypatch.setitem(
         WRITERS, "paddle-clas", lambda t, rank: paddle_clas(t, rank, running=running)
