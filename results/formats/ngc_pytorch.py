@@ -23,7 +23,7 @@ FORMAT = Format(
         rb"DLL (?P<clock>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{1,9}) - "
         rb"Epoch: (?P<epoch>\d{1,6}) Iteration: (?P<index>\d{1,9}) [^\n\v]{0,400}?"
         rb"train\.loss : (?P<loss>" + _FLOAT + rb") [^\n\v]{0,400}?"
-        rb"train\.total_ips : {1,8}(?P<rate>\d{1,12}\.\d{1,9}) img/s"
+        rb"train\.total_ips : {1,8}(?P<rate>\d{1,12}\.\d{1,20})(?= )"
     ),
     covers="since the last",
     sources=("rate", "stamp"),

@@ -153,6 +153,24 @@ def ngc_tensorflow_json(t: Truth, rank: int) -> Iterator[Line]:
         yield p.end, _dlll(t, p, data)
 
 
+def ngc_mxnet_dllogger(t: Truth, rank: int) -> Iterator[Line]:
+    del rank
+    for p in t.entries(0, first=1):
+        rate = t.batch * t.ranks * p.covered / p.spent
+        yield (
+            p.end,
+            f"DLL {t.clock(p.end, '%Y-%m-%d %H:%M:%S.%f')} - Epoch: {p.epoch} Iteration: {p.place} "
+            f" train.loss : {float(p.loss)}  train.ips : {rate} images/s train.lr : 0.1 ",
+        )
+
+
+def ngc_mxnet_json(t: Truth, rank: int) -> Iterator[Line]:
+    del rank
+    for p in t.entries(0, first=1):
+        rate = t.batch * t.ranks * p.covered / p.spent
+        yield p.end, _dlll(t, p, {"train.loss": float(p.loss), "train.ips": rate, "train.lr": 0.1})
+
+
 def _dlll(t: Truth, p: "Printed", data: dict[str, float]) -> str:
     line = {
         "timestamp": str(t.start.timestamp() + p.end),
@@ -381,6 +399,8 @@ WRITERS: dict[str, Callable[[Truth, int], Iterator[Line]]] = {
     "ngc-pytorch-json": ngc_pytorch_json,
     "ngc-tensorflow-json": ngc_tensorflow_json,
     "ngc-mxnet": ngc_mxnet,
+    "ngc-mxnet-dllogger": ngc_mxnet_dllogger,
+    "ngc-mxnet-json": ngc_mxnet_json,
     "gluon-cv": gluon_cv,
     "tensorflow-models": tensorflow_models,
     "tf-cnn-benchmarks": tf_cnn_benchmarks,
