@@ -6,9 +6,9 @@ from concurrent.futures import ProcessPoolExecutor
 
 from rich.progress import Progress
 
-from results.logs.parsing import Wanted, parse_source
 from results.logs.sources import Source
 from results.logs.verdict import LogResult
+from results.parse_logs import Wanted, parse_source
 
 # Fewer are read faster than processes are started.
 FEWEST_FOR_PROCESSES = 300

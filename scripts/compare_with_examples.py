@@ -22,7 +22,7 @@ from rich.table import Table
 
 from results.errors import InputError
 from results.logs.facts import Facts
-from results.logs.parsing import Wanted, parse_bytes
+from results.parse_logs import Wanted, parse_bytes
 from runners import paths
 from runners.environment import ensure_environment, python_of
 from runners.input_data import SAMPLE, SAMPLE_IMAGES, ensure_sample

@@ -1,15 +1,13 @@
 """What a log and its path say about the case: batch, devices, precision, versions."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
 import msgspec
 
 from results.logs.format import Format
-
-Precision = str
 
 _WORDS = {
     "fp32": "fp32", "float32": "fp32", "float": "fp32", "tf32": "tf32",
@@ -159,8 +157,3 @@ def _value(name: str, text: str) -> object:
     if name == "precision":
         return _WORDS.get(text.strip("'\"").lower())
     return text[:100] or None
-
-
-def joined(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the facts of several parts of a log, of which later ones win."""
-    return {name: value for part in parts for name, value in part.items()}

@@ -18,14 +18,11 @@ class Streams:
     """The entries of the last run in a log, one list for each rank that printed any.
 
     `runs` is how many runs the log holds; `doubles` how many lines repeat the one before.
-    `blocks`: the log has several blocks of equal steps, one after the other, and nothing that
-    says whether these are ranks or runs.
     """
 
     ranks: list[list[Entry]] = field(default_factory=list)
     runs: int = 1
     doubles: int = 0
-    blocks: int = 1
 
 
 def split(entries: Sequence[Entry], *, job_rate: bool, ranks: Collection[int]) -> Streams:
@@ -112,7 +109,7 @@ def _by_order(entries: Sequence[Entry], ranks: Collection[int]) -> Streams:
     if (again or resumed) and (len(blocks) == 1 or alone < len(blocks) / 2):
         if len(blocks) > 1 and len(blocks) in ranks and again:
             return Streams(blocks)
-        return Streams([blocks[-1]], runs=len(blocks), blocks=len(blocks))
+        return Streams([blocks[-1]], runs=len(blocks))
     return _interleaved(entries, keys, ranks)
 
 

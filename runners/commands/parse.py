@@ -90,8 +90,8 @@ def _logs(args: argparse.Namespace, paths: list[Path]) -> int:
     from results.errors import InputError
     from results.logs.cases import by_dlperf, cases_of, repeated, uniform
     from results.logs.facts import Facts
-    from results.logs.parsing import Wanted
     from results.logs.sources import find_sources
+    from results.parse_logs import Wanted
     from runners.log_pool import parse_all
 
     given = Facts(batch_size=args.batch, nodes=args.nodes, devices=args.devices)

@@ -8,7 +8,7 @@ import pytest
 
 from results.formats import formats
 from results.logs.format import Format
-from results.logs.parsing import Wanted, parse_bytes
+from results.parse_logs import Wanted, parse_bytes
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "add-a-log-format.md"
 

@@ -7,7 +7,7 @@ import pytest
 from log_writer import Oddities, truth, write
 
 from results.logs.facts import Facts
-from results.logs.parsing import Wanted, parse_bytes
+from results.parse_logs import Wanted, parse_bytes
 
 BATCH = 128
 

@@ -5,7 +5,7 @@ from log_writer import EVERY_RANK_PRINTS, PREFIXES, WRITERS, Oddities, truth, wr
 
 from results.formats import formats
 from results.logs.facts import Facts
-from results.logs.parsing import Wanted, parse_bytes
+from results.parse_logs import Wanted, parse_bytes
 
 # Printed digits allow no more: rates and running means to a tenth, times to a hundredth.
 TOLERANCE = {"horovod-synthetic": 0.002, "tf-cnn-benchmarks": 0.002}

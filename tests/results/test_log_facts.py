@@ -7,7 +7,7 @@ from log_writer import truth, write
 
 from results.logs.cases import cases_of, repeated
 from results.logs.facts import Facts, facts_of_path
-from results.logs.parsing import Wanted, parse_bytes
+from results.parse_logs import Wanted, parse_bytes
 
 PATHS = {
     "logs/pytorch/1n8g/r50_b128_fp32_3.log": (1, 8, 128, "fp32", 3),

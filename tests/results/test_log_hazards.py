@@ -9,8 +9,8 @@ import pytest
 from log_writer import OUT_OF_MEMORY, WRITERS, Oddities, Truth, archive, truth, write
 
 from results.logs.facts import Facts
-from results.logs.parsing import Wanted, parse_bytes, parse_source
 from results.logs.sources import find_sources
+from results.parse_logs import Wanted, parse_bytes, parse_source
 
 ALONE = Wanted(given=Facts(batch_size=128, nodes=1, devices=1))
 

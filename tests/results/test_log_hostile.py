@@ -14,8 +14,8 @@ from log_writer import WRITERS, Oddities, truth, write
 from results.formats import formats
 from results.logs import sources
 from results.logs.facts import Facts
-from results.logs.parsing import Wanted, parse_bytes, parse_source
 from results.logs.sources import find_sources
+from results.parse_logs import Wanted, parse_bytes, parse_source
 
 LOGS = {form: write(form, truth(60, ranks=2, interval=5)) for form in sorted(WRITERS)}
 KNOWN = Wanted(given=Facts(batch_size=128, nodes=1, devices=2))

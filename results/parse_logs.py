@@ -1,7 +1,7 @@
 """From paths to judged logs."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -17,8 +17,6 @@ from results.logs.verdict import LogResult
 
 # Steps beside the window that are kept: epochs' beginnings are left out of it.
 SPARE = 50
-# A file of a folder whose name is not a log's is looked at this far.
-LOOKED_AT = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -92,9 +90,3 @@ def parse_bytes(log: bytes, wanted: Wanted, name: str = "log") -> LogResult:
     """Return what the bytes of one log come to."""
     source = Source(Path(name), name, PurePosixPath(name))
     return next(_one(source, io.BytesIO(log), wanted))
-
-
-def parse(sources: Sequence[Source], wanted: Wanted) -> Iterator[LogResult]:
-    """Yield what each log comes to, in order."""
-    for source in sources:
-        yield from parse_source(source, wanted)
