@@ -35,6 +35,7 @@ def print_logs(
             console.print(plain(f"Logs in {root}"), style="bold", highlight=False)
         console.print(_logs_table(results, rule, root))
     _print_reasons(results, rule, root, console)
+    cases = [case for case in cases if case.facts.label or case.throughput]
     if any(len(case.logs) > 1 or case.speedup for case in cases):
         console.print(_cases_table(cases, root))
         if any(case.throughput and case.throughput.low is None for case in cases):

@@ -37,6 +37,7 @@ class Entry(NamedTuple):
     stamp: float | None
     loss: float | None
     accuracy: float | None
+    wait: float | None
     rank: int | None
     paused: bool
 
@@ -143,6 +144,7 @@ def _entry(match: re.Match[bytes], block: bytes, form: Format, line: int, paused
         seconds_of(clock) if stamp is None and clock else stamp,
         _float(groups[at.loss]),
         _float(groups[at.accuracy]),
+        _float(groups[at.wait]),
         rank,
         paused,
     )
@@ -151,7 +153,7 @@ def _entry(match: re.Match[bytes], block: bytes, form: Format, line: int, paused
 # The groups of a pattern, in the order of `_Places`.
 GROUPS = (
     "epoch", "index", "since", "until", "seconds", "ms", "step_ms", "mean", "rate", "stamp",
-    "clock", "loss", "accuracy", "rank",
+    "clock", "loss", "accuracy", "wait", "rank",
 )  # fmt: skip
 
 
@@ -171,6 +173,7 @@ class _Places(NamedTuple):
     clock: int
     loss: int
     accuracy: int
+    wait: int
     rank: int
 
 

@@ -19,6 +19,8 @@ Status = Literal["ok", "short", "failed", "no training", "unreadable"]
 
 # Figures and labels that lie further apart than this contradict each other.
 TOLERANCE = 0.05
+# From this share of its time on, a step is bound by its input.
+INPUT_BOUND = 0.5
 # No network has learned a thousand classes after so few steps.
 EARLY_STEPS, EARLY_ACCURACY = 500, 0.9
 
@@ -234,8 +236,18 @@ def _short(window: LogWindow, steps: int) -> str:
 def _notes_on_window(window: LogWindow) -> Iterator[str]:
     if window.without:
         yield (f"{window.without} steps at the beginning of an epoch or after a pause are left out")
+    share = _waiting(window)
+    if share is not None and share >= INPUT_BOUND:
+        yield f"its steps wait for their data for {share:.0%} of the time: it is bound by its input"
     if window.sampled:
         yield "not every step is printed: those that are stand for the others"
+
+
+def _waiting(window: LogWindow) -> float | None:
+    """Return the share of the printed steps' time that they waited for data; None where unsaid."""
+    entries = [i.entry for i in window.intervals if i.entry.wait is not None and i.entry.seconds]
+    total = sum(entry.seconds or 0.0 for entry in entries)
+    return sum(entry.wait or 0.0 for entry in entries) / total if total else None
 
 
 def _ranks_for_rates(form: Format, seen: int, facts: Facts, reasons: list[str]) -> int:

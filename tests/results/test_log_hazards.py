@@ -363,3 +363,10 @@ def test_times_of_zero_are_no_figure_by_either_rule():
     t = truth(140)
     result = parse(write("pytorch-examples", replace(t, seconds=t.seconds / 1e5)))
     assert (result.throughput, result.dlperf_v1) == (None, None)
+
+
+def test_a_run_that_waits_for_its_input_is_told():
+    t = truth(130)
+    log = write("pytorch-examples", t).replace(b"Data  0.011", b"Data  0.270")
+    assert any("bound by its input" in reason for reason in parse(log).reasons)
+    assert not any("bound" in reason for reason in parse(write("pytorch-examples", t)).reasons)
