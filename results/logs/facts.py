@@ -31,6 +31,8 @@ _DEVICES = re.compile(
 )
 # DLPerf: `r50_b128_fp32_3.log`; ours: `r50_b128_fp32_torchvision_3`.
 _REPEAT = re.compile(r"^(?:.*[a-z][^/]*)_(\d{1,6})$", re.IGNORECASE)
+# So many parts of a path, the file's name among them, can be about the log.
+NEAR = 4
 _SUFFIXES = (".gz", ".xz", ".bz2", ".log", ".txt", ".out", ".err")
 
 
@@ -87,11 +89,11 @@ def find_facts(block: bytes, form: Format) -> dict[str, Any]:
 
 
 def facts_of_path(path: PurePath) -> Facts:
-    """Return what a log's path says: the parts nearest to the file count most."""
+    """Return what a log's path says: its name, or else the folders nearest to it."""
     name = path.name
     while name.lower().endswith(_SUFFIXES):
         name = name[: name.rindex(".")]
-    parts = [name, *reversed(path.parent.parts)]
+    parts = [name, *reversed(path.parent.parts)][:NEAR]
     label = next((found for part in parts if (found := _LABEL.search(part))), None)
     devices = next((int(found[1]) for part in parts if (found := _DEVICES.search(part))), None)
     batch = next((int(found[1]) for part in parts if (found := _BATCH.search(part))), None)

@@ -18,6 +18,7 @@ PATHS = {
     "ngc/mxnet/2n8g/r50_b64_tf32_7.txt": (2, 8, 64, "tf32", 7),
     "runs/x/pytorch/2n2g/r50_b8_fp32_torchvision_2/rank0.log": (2, 2, 8, "fp32", None),
     "b128-logs/4n8g-fp16.log": (4, 8, 128, "amp", None),
+    "b64/8gpu/2n2g/home/me/logs/train.log": (None, None, None, None, None),
     "r50/v1/train.log": (None, None, None, None, None),
     "0n0g/b0.log": (None, None, None, None, None),
 }
