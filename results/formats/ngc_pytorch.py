@@ -1,13 +1,14 @@
 """What NVIDIA's DeepLearningExamples print for PyTorch, a line per `-p` iterations.
 
-Read off github.com/NVIDIA/DeepLearningExamples at 5cc03caa153faab7a2c3b1b5b5d63663f06ce1b4 (DLPerf's
-pin), PyTorch/Classification/ConvNets/image_classification/logger.py, and NVIDIA/dllogger:
+Read off github.com/NVIDIA/DeepLearningExamples at 48dc9adacd401a3f414400bee061dc9e0fc86b3f,
+PyTorch/Classification/ConvNets/image_classification/logger.py, `Logger.end_iteration`, next to
+DLPerf's pin 5cc03caa153faab7a2c3b1b5b5d63663f06ce1b4, and NVIDIA/dllogger:
 
     DLL 2020-10-22 16:29:15.892523 - Epoch: 0 Iteration: 2  train.loss : 6.52  train.total_ips : 3751.34 img/s
-    DLLL {"timestamp": "1603355355.892523", ..., "type": "LOG", "step": [0, 2], "data": {...}}
 
-`total_ips` is of the whole job, a mean since the line before (the first line stands alone);
-`compute_ips` leaves out the wait for data. The first rank prints. The stamp is local time.
+`total_ips` is of the whole job and, with `-p` above 1, the arithmetic mean of the iterations' rates
+since the line before; `compute_ips` leaves out the wait for data. The first rank prints. Epochs count
+from 0, iterations from 1. The stamp is local time.
 """
 
 import re
@@ -26,8 +27,9 @@ FORMAT = Format(
         rb"train\.total_ips : {1,8}(?P<rate>\d{1,12}\.\d{1,20})(?= )"
     ),
     covers="since the last",
+    rates_averaged=True,
     sources=("rate", "stamp"),
-    first=0,
+    first=1,
     begin=re.compile(rb"RUNNING EPOCHS FROM"),
     other=re.compile(rb"val\.total_ips : "),
     facts={

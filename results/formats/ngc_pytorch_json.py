@@ -25,6 +25,7 @@ FORMAT = Format(
         rb'[^\n\v{}]{0,600}?"train\.total_ips": (?P<rate>\d{1,12}(?:\.\d{1,20})?)[,}]'
     ),
     covers="since the last",
+    rates_averaged=True,
     sources=("rate", "stamp"),
     begin=re.compile(rb'"type": "LOG", "step": "PARAMETER"'),
     other=re.compile(rb'"val\.total_ips": '),

@@ -1,6 +1,7 @@
 r"""What torchvision's references/classification/train.py prints, one line per `--print-freq`.
 
-Read off github.com/pytorch/vision, references/classification/utils.py, `MetricLogger.log_every`:
+Read off github.com/pytorch/vision at 041fe3bc301e2f5f8956b3f1abcd048a9745b23a,
+references/classification/utils.py, `MetricLogger.log_every`:
 
     Epoch: [0]  [  10/5005]  eta: 1:06:01  lr: 0.1  img/s: 318.4  loss: 6.9 (7.0)  acc1: 0.0 (0.1)
       acc5: 0.0 (0.5)  time: 0.4017  data: 0.0012  max mem: 6789        (all on one line)

@@ -40,10 +40,10 @@ class Format:
     entry before (`seconds` being their sum, or their mean); or, as a mean, the last twenty or all
     of the epoch up to here, from the index `mean_from` on. Where releases that print alike differ
     in that, the stamps decide. `only_training` is set where the time never holds what lies between
-    two epochs. `scope` says whose figures they are: a rate counts the images of one device
-    (`rank`), of all devices of the process that prints, or of the job; a time is that of a rank, or
-    of the job where it is for all ranks together. `sources` are the times that are taken, the best
-    first.
+    two epochs, `rates_averaged` where a rate over several steps is the mean of theirs. `scope` says
+    whose figures they are: a rate counts the images of one device (`rank`), of all devices of the
+    process that prints, or of the job; a time is that of a rank, or of the job where it is for all
+    ranks together. `sources` are the times that are taken, the best first.
 
     `hints` are literals of which every log of the format has one; the first stands in every entry,
     and hardly anywhere else. `key` matches a line before an entry that names its epoch, index and
@@ -64,6 +64,7 @@ class Format:
     sources: tuple[Source, ...]
     scope: Literal["rank", "process", "job"] = "job"
     mean_from: int = 0
+    rates_averaged: bool = False
     only_training: bool = False
     rate_counts: Literal["images", "steps"] = "images"
     first: int = 0

@@ -108,6 +108,8 @@ def _measured(
     else:
         batch = _job_batch(facts, form, windows, slowest, reasons)
         throughput = per_second * batch if batch else None
+    if form.rates_averaged and any(interval.steps > 1 for interval in slowest.intervals):
+        reasons.append("a printed rate is the mean of its steps' rates: above work over time")
     if any(track.unsure for track in result.tracks):
         reasons.append(
             "its figures are means, so far or since the line before: taken for the latter"

@@ -116,12 +116,14 @@ def pytorch_examples(t: Truth, rank: int) -> Iterator[Line]:
 
 def ngc_pytorch(t: Truth, rank: int) -> Iterator[Line]:
     del rank
-    for p in t.entries(0):
-        rate = t.batch * t.ranks * p.covered / p.spent
+    for p in t.entries(0, first=1):
+        steps = t.seconds[0, p.step + 1 - p.covered : p.step + 1]
+        rate = t.batch * t.ranks * float((1 / steps).mean())
         yield (
             p.end,
             f"DLL {t.clock(p.end, '%Y-%m-%d %H:%M:%S.%f')} - Epoch: {p.epoch} Iteration: "
-            f"{p.place}  train.loss : {float(p.loss):.5f}  train.total_ips : {rate:.2f} img/s",
+            f"{p.place + 1}  train.loss : {float(p.loss):.5f}  train.compute_ips : {2 * rate:.2f} "
+            f"img/s train.total_ips : {rate:.2f} img/s train.lr : 0.1 ",
         )
 
 

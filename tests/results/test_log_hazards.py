@@ -370,3 +370,11 @@ def test_a_run_that_waits_for_its_input_is_told():
     log = write("pytorch-examples", t).replace(b"Data  0.011", b"Data  0.270")
     assert any("bound by its input" in reason for reason in parse(log).reasons)
     assert not any("bound" in reason for reason in parse(write("pytorch-examples", t)).reasons)
+
+
+def test_a_mean_of_rates_is_told():
+    t = truth(250, interval=10, jitter=0.5)
+    result = parse(write("ngc-pytorch", t))
+    assert result.throughput >= t.throughput(20, 120)
+    assert any("mean of its steps' rates" in reason for reason in result.reasons)
+    assert not any("rates" in reason for reason in parse(write("ngc-pytorch", truth(250))).reasons)
