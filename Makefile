@@ -25,6 +25,10 @@ BENCH_OPTIONS = $(call option,--nodes,NODES) $(call option,--devices,DEVICES) \
   $(if $(filter-out 0 no false,$(value RESUME)),--resume $(if $(filter-out 1 yes true,$(value RESUME)),$(call quote,RESUME))) \
   $(call switch,--dry-run,DRY_RUN)
 
+PARSE_OPTIONS = $(call switch,--csv,CSV) $(call option,--rule,RULE) $(call option,--warmup,WARMUP) \
+  $(call option,--steps,STEPS) $(call option,--batch,BATCH) $(call option,--nodes,NODES) \
+  $(call option,--devices,DEVICES) $(call option,--format,FORMAT)
+
 .PHONY: help
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name about; do \
@@ -47,32 +51,32 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.driver
 	@touch $@
 
 .PHONY: bench
-bench: $(VENV)/.driver ## run a benchmark: FRAMEWORK=pytorch NODES=4 ... (README, Options)
+bench: $(VENV)/.driver ## run a benchmark: FRAMEWORK=pytorch (README, Options)
 	@$(DLSCALE) bench $(if $(value FRAMEWORK),$(call quote,FRAMEWORK)) $(BENCH_OPTIONS)
 
 .PHONY: tables
-tables: $(VENV)/.driver ## regenerate DLPerf's tables and plots from the published figures
+tables: $(VENV)/.driver ## regenerate DLPerf's tables and plots
 	@$(DLSCALE) tables
 
 .PHONY: compare
-compare: $(VENV)/.driver ## set a run beside the published figures: RUN=ID (default: the latest)
+compare: $(VENV)/.driver ## set a run beside the published figures: RUN=ID
 	@$(DLSCALE) compare $(if $(value RUN),$(call quote,RUN)) $(call option,--results,RESULTS)
 
 .PHONY: parse
-parse: $(VENV)/.driver ## compute figures from raw logs: RUN=ID (default: the latest), or LOGS=PATH
+parse: $(VENV)/.driver ## compute figures from raw logs: RUN=ID, or LOGS=PATH
 	@$(DLSCALE) parse $(if $(value LOGS),$(call quote,LOGS),$(if $(value RUN),$(call quote,RUN))) \
-	  $(call option,--results,RESULTS) $(call option,--rule,RULE)
+	  $(call option,--results,RESULTS) $(call switch,--json,JSON) $(if $(value LOGS),$(PARSE_OPTIONS))
 
 .PHONY: audit
-audit: $(VENV)/.driver ## compute what DLPerf published again, and list what disagrees
+audit: $(VENV)/.driver ## compute DLPerf's figures again, list what disagrees
 	@$(DLSCALE) audit
 
 .PHONY: report
-report: $(VENV)/.driver ## render a run's report again: RUN=ID (default: the latest)
+report: $(VENV)/.driver ## render a run's report again: RUN=ID
 	@$(DLSCALE) report $(if $(value RUN),$(call quote,RUN)) $(call option,--results,RESULTS)
 
 .PHONY: compare-examples
-compare-examples: $(VENV)/.driver ## time our script beside pytorch/examples' main.py (EXAMPLES=DIR)
+compare-examples: $(VENV)/.driver ## time our script beside pytorch/examples'
 	@$(VENV)/bin/python scripts/compare_with_examples.py $(call option,--examples,EXAMPLES) $(call option,--batch,BATCH)
 
 .PHONY: list
@@ -84,7 +88,7 @@ lint: $(VENV)/.dev ## check style, formatting and types
 	@$(VENV)/bin/ruff check --quiet . && $(VENV)/bin/ruff format --quiet --check . && $(VENV)/bin/mypy
 
 .PHONY: test
-test: lint ## run everything: style, types, and all tests (real frameworks: minutes)
+test: lint ## run all tests, style and types too (minutes)
 	@$(VENV)/bin/pytest
 
 .PHONY: test-quick
@@ -92,5 +96,5 @@ test-quick: $(VENV)/.dev ## run the tests that need no framework (seconds)
 	@$(VENV)/bin/pytest -m "not slow"
 
 .PHONY: lock
-lock: $(VENV)/.driver ## lock the dependencies again: the driver's and every framework's
+lock: $(VENV)/.driver ## lock the dependencies again
 	@sh scripts/lock.sh

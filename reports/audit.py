@@ -12,6 +12,7 @@ from reports.gallery import KINDS
 from reports.numbers import interval, rate
 from reports.terminal import plain
 from results.published_checks import Finding, Place, find_disagreements
+from results.published_figures import DLPERF_COMMIT
 from results.published_medians import MedianCheck, check_medians
 from results.published_speedups import SpeedupCheck, check_speedups, has_own_base
 
@@ -41,13 +42,17 @@ def print_audit(audit: Audit, console: Console | None = None) -> None:
     console.print(
         f"{len(audit.speedups)} printed speedups computed again, {own} from a base in their own "
         f"table and {len(audit.speedups) - own} from one in another document: {wrong} are not the "
-        f"ratio of their throughputs.\n{len(audit.medians)} medians of repeats computed again: "
-        f"{off} are not what is printed.",
+        "ratio of their throughputs (one that is printed in several places is listed once).\n"
+        f"{len(audit.medians)} medians of repeats computed again: {off} are not what is printed.\n"
+        f"The places are files and lines of DLPerf at {DLPERF_COMMIT}.",
         highlight=False,
     )
+    kind = ""
     for number, finding in enumerate(audit.findings, start=1):
-        text = f"\n[bold]{number}. {plain(KINDS[finding.kind])}:[/] {plain(finding.what)}"
-        console.print(text, highlight=False)
+        if finding.kind != kind:
+            kind = finding.kind
+            console.print(f"\n[bold]{plain(KINDS[kind])}[/]", highlight=False)
+        console.print(f"{number}. {plain(finding.what)}", highlight=False)
         for stated in finding.stated:
             console.print(f"   {plain(stated.value)}", highlight=False)
             for place in stated.places:

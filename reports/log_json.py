@@ -17,7 +17,8 @@ SCHEMA = "dlscale.parse/1"
 UNIT = "images/s"
 CSV_COLUMNS = (
     "log", "format", "status", "throughput", "unit", "steps", "nodes", "devices", "batch_size",
-    "precision", "model", "repeat", "uniform", "dlperf_v1", "reasons",
+    "precision", "model", "repeat", "uniform", "dlperf_v1", "reasons", "step_seconds",
+    "devices_assumed", "dlperf_v1_note",
 )  # fmt: skip
 
 
@@ -54,7 +55,8 @@ def logs_csv(results: Sequence[LogResult], rule: Rule) -> str:
             result.log, result.format, result.status, throughput_of(result, rule), UNIT,
             result.steps, facts.nodes, facts.devices, facts.batch_size, facts.precision,
             facts.model, facts.repeat, result.throughput, result.dlperf_v1,
-            "; ".join(result.reasons),
+            "; ".join(result.reasons), result.step_seconds, result.devices_assumed,
+            result.dlperf_v1_note,
         ]  # fmt: skip
         writer.writerow(["" if cell is None else printable(str(cell)) for cell in cells])
     return text.getvalue().rstrip("\n")
@@ -70,6 +72,8 @@ def _log(result: LogResult, rule: Rule) -> dict[str, Any]:
         "unit": UNIT,
         "steps": result.steps,
         "reasons": list(result.reasons),
+        "step_seconds": result.step_seconds,
+        "devices_assumed": result.devices_assumed,
         "window": window
         and {
             "first": window.first + 1,
@@ -87,6 +91,7 @@ def _log(result: LogResult, rule: Rule) -> dict[str, Any]:
 def _case(case: LogCase) -> dict[str, Any]:
     return {
         "series": case.series,
+        "name": case.name,
         "format": case.format,
         "label": case.facts.label,
         "model": case.facts.model,

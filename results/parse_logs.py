@@ -40,7 +40,7 @@ def parse_source(source: Source, wanted: Wanted) -> list[LogResult]:
     Empty where it is neither named like a log nor has a step in it.
     """
     if source.is_archive:
-        return list(_archive(source, wanted))
+        return sorted(_archive(source, wanted), key=lambda result: result.log.split("/"))
     try:
         with opened(source) as stream:
             return [*_one(source, stream, wanted)]

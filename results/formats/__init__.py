@@ -8,6 +8,7 @@ import importlib
 import pkgutil
 from functools import cache
 
+from results.errors import InputError
 from results.logs.format import Format
 
 
@@ -15,4 +16,13 @@ from results.logs.format import Format
 def formats() -> tuple[Format, ...]:
     """Return every format in this folder, in the order of their module names."""
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    return tuple(importlib.import_module(f"{__name__}.{name}").FORMAT for name in names)
+    return tuple(map(_format, names))
+
+
+def _format(name: str) -> Format:
+    form = getattr(importlib.import_module(f"{__name__}.{name}"), "FORMAT", None)
+    if not isinstance(form, Format):
+        raise InputError(
+            f"results/formats/{name}.py has no FORMAT: declare one (docs/add-a-log-format.md)."
+        )
+    return form

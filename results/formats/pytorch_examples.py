@@ -8,7 +8,7 @@ Read off github.com/pytorch/examples at 77f55b912142e11fcfdf5b530231fb9c52f181e8
 
 `Time` is the seconds of this one iteration by the rank's own clock, `Data` the part it waited for
 its input; the figures in brackets are running means over the epoch. Every rank prints, and nothing
-tells them apart. Iterations count from 0, in the newest from 1. There is no stamp, and no line says
+tells them apart, but `Use GPU: 3 for training` when one begins. Iterations count from 0, in the newest from 1. There is no stamp, and no line says
 the batch size. Some forks print a `Speed` behind `Time`, per rank.
 """
 
@@ -30,6 +30,7 @@ FORMAT = Format(
     sources=("seconds",),
     scope="rank",
     begin=re.compile(rb"=> creating model '[^'\n]{1,80}'|=> using pre-trained model"),
+    rank_begin=re.compile(rb"Use GPU: (\d{1,4}) for training"),
     other=re.compile(rb"Test: \[ {0,8}\d{1,9}/\d{1,9}\]"),
     facts={
         "model": re.compile(rb"=> (?:creating|using pre-trained) model '([^'\n]{1,80})'"),

@@ -1,11 +1,11 @@
 """From judged logs to one line per case: median, interval, speedup over the base."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from results.logs.facts import Facts, is_label
+from results.logs.facts import Facts, is_label, without_numbers
 from results.logs.verdict import LogResult
 from results.statistics import Estimate, median_estimate, ratio_estimate
 
@@ -16,18 +16,21 @@ Rate = Callable[[LogResult], float | None]
 class LogCase:
     """The logs of one case.
 
-    `series` is the folder that holds the folders of the cases: logs of two folders are not mixed.
-    `throughput` is the median of the logs that are `ok`, in images/s of the whole job; of those
-    that are `short` where none is, and then `short` is set. `speedup` is over `base`, a label;
-    where there is none, `no_base` says why.
+    `series` is the folder that holds the folders of the cases, `name` what the names of its logs
+    have in common: logs of two folders are not mixed, nor such whose names differ in more than
+    numbers. `throughput` is the median of the logs that are `ok`, in images/s of the whole job; of
+    those that are `short` where none is, and then `short` is set; `spread` is the largest of them
+    over the smallest. `speedup` is over `base`, a label; where there is none, `no_base` says why.
     """
 
     series: str
+    name: str
     format: str
     facts: Facts
     logs: tuple[LogResult, ...]
     counted: int
     throughput: Estimate | None = None
+    spread: float = 1.0
     short: bool = False
     base: str | None = None
     no_base: str = ""
@@ -59,26 +62,11 @@ def cases_of(results: Sequence[LogResult], rate: Rate = uniform) -> list[LogCase
         if result.format is None:
             continue
         facts = result.facts
-        settings = (_series(result), result.format, facts.model, facts.precision, facts.batch_size)
-        groups[*settings, facts.nodes, facts.devices].append(result)
+        settings = (facts.model, facts.precision, facts.batch_size, facts.nodes, facts.devices)
+        groups[_series(result), _name(result), result.format, *settings].append(result)
     cases = [_case(logs, rate) for logs in groups.values()]
     cases = [_with_speedup(case, cases) for case in cases]
     return sorted(cases, key=_order)
-
-
-def repeated(results: Sequence[LogResult]) -> list[str]:
-    """Return a sentence for each repeat that several logs claim to be."""
-    notices = []
-    for case in cases_of(results):
-        numbers = Counter(log.facts.repeat for log in case.logs if log.facts.repeat is not None)
-        for number, count in numbers.items():
-            if count > 1:
-                names = [log.log for log in case.logs if log.facts.repeat == number]
-                notices.append(
-                    f"{count} logs say that they are repeat {number} of one case, and all count: "
-                    + ", ".join(names)
-                )
-    return notices
 
 
 def _series(result: LogResult) -> str:
@@ -89,6 +77,10 @@ def _series(result: LogResult) -> str:
     return str(PurePath(*parts)) if parts else ""
 
 
+def _name(result: LogResult) -> str:
+    return without_numbers(PurePath(result.log))
+
+
 def _case(logs: Sequence[LogResult], rate: Rate) -> LogCase:
     ok = [value for log in logs if log.status == "ok" and (value := rate(log))]
     short = [value for log in logs if log.status == "short" and (value := rate(log))]
@@ -96,24 +88,26 @@ def _case(logs: Sequence[LogResult], rate: Rate) -> LogCase:
     first = logs[0]
     return LogCase(
         series=_series(first),
+        name=_name(first),
         format=first.format or "",
         facts=first.facts,
         logs=tuple(logs),
         counted=len(values),
         throughput=median_estimate(values) if values else None,
+        spread=max(values) / min(values) if values else 1.0,
         short=bool(values) and not ok,
     )
 
 
 def _with_speedup(case: LogCase, cases: Sequence[LogCase]) -> LogCase:
-    devices = case.facts.world_size
-    if not devices:
+    if not case.facts.world_size:
         return replace(case, no_base="its devices are not known")
-    alike = [other for other in cases if case.scales_into(other) and other.facts.world_size]
-    base = min(alike, key=lambda other: (other.facts.world_size or 0, other.facts.nodes or 1))
-    larger = any((other.facts.world_size or 0) > devices for other in alike)
-    if devices > 1 and base.facts.world_size == devices and (base is not case or not larger):
+    bases = _bases(case, [other for other in cases if case.scales_into(other)])
+    if not bases:
         return replace(case, no_base="no case with fewer devices")
+    if len(bases) > 1:
+        return replace(case, no_base=f"{len(bases)} cases could be its base")
+    (base,) = bases
     if not base.throughput:
         return replace(case, no_base=f"base {base.facts.label} has no log that counts")
     if not case.throughput:
@@ -121,6 +115,24 @@ def _with_speedup(case: LogCase, cases: Sequence[LogCase]) -> LogCase:
     same = base is case
     speedup = Estimate(1.0, 1.0, 1.0) if same else ratio_estimate(case.throughput, base.throughput)
     return replace(case, base=base.facts.label, speedup=speedup)
+
+
+def _bases(case: LogCase, alike: Sequence[LogCase]) -> list[LogCase]:
+    """Return the cases of fewest devices, those whose logs are named alike before others.
+
+    A case of one device is its own base, and so is the smallest where there are larger ones.
+    """
+    sized = [(size, other) for other in alike if (size := _size(other))[0]]
+    least = min(size for size, _ in sized)
+    if _size(case)[0] == least[0]:
+        larger = any(size[0] > least[0] for size, _ in sized)
+        return [case] if least[0] == 1 or (larger and _size(case) == least) else []
+    smallest = [other for size, other in sized if size == least]
+    return [other for other in smallest if other.name == case.name] or smallest
+
+
+def _size(case: LogCase) -> tuple[int, int]:
+    return (case.facts.world_size or 0, case.facts.nodes or 1)
 
 
 def _order(case: LogCase) -> tuple[object, ...]:
@@ -131,6 +143,7 @@ def _order(case: LogCase) -> tuple[object, ...]:
         facts.model or "",
         facts.precision or "",
         facts.batch_size or 0,
+        case.name,
         facts.world_size or 0,
         facts.nodes or 0,
     )

@@ -24,12 +24,14 @@ class RuleError(Exception):
 class DlperfFigure:
     """What an extractor computes: `throughput` in images/s, and how, as a phrase.
 
-    `rates` are those that a mean was taken of, empty where it is work over time.
+    `rates` are those that a mean was taken of, empty where it is work over time. `indices` are the
+    smallest and the largest of the lines that it is about, where they are not those of its name.
     """
 
     throughput: float
     how: str
     rates: tuple[float, ...] = ()
+    indices: tuple[int, int] | None = None
 
 
 def dlperf_v1(form: str, entries: Sequence[Entry], facts: Facts) -> DlperfFigure:
@@ -51,7 +53,9 @@ def _pytorch(entries: Sequence[Entry], facts: Facts) -> DlperfFigure:
     if seconds <= 0:
         raise RuleError("the times of its lines are all 0")
     how = "lines of all ranks together: those with an index above 5, the 21st to the 120th"
-    return DlperfFigure(round(_batch(facts) / (seconds / (END - WARMUP)), 2), how)
+    indices = [entry.step or 0 for entry in lines[WARMUP:END]]
+    rate = round(_batch(facts) / (seconds / (END - WARMUP)), 2)
+    return DlperfFigure(rate, how, indices=(min(indices), max(indices)))
 
 
 def _ngc_pytorch(entries: Sequence[Entry], facts: Facts) -> DlperfFigure:

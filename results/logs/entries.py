@@ -6,7 +6,7 @@ from datetime import date
 from functools import cache
 from typing import NamedTuple
 
-from results.logs.format import Format
+from results.logs.format import GROUPS, Format
 from results.logs.ranks import LONGEST, rank_of
 
 SECONDS_PER_DAY = 86_400.0
@@ -150,15 +150,8 @@ def _entry(match: re.Match[bytes], block: bytes, form: Format, line: int, paused
     )
 
 
-# The groups of a pattern, in the order of `_Places`.
-GROUPS = (
-    "epoch", "index", "since", "until", "seconds", "ms", "step_ms", "mean", "rate", "stamp",
-    "clock", "loss", "accuracy", "wait", "rank",
-)  # fmt: skip
-
-
 class _Places(NamedTuple):
-    """Where a pattern's groups of these names stand in `match.groups()`; -1 where it has none."""
+    """Where a pattern's groups stand in `match.groups()`, -1 where it has none; as in `GROUPS`."""
 
     epoch: int
     number: int

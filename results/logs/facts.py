@@ -1,7 +1,7 @@
 """What a log and its path say about the case: batch, devices, precision, versions."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -33,6 +33,7 @@ _DEVICES = re.compile(
 _REPEAT = re.compile(r"^(?:.*[a-z][^/]*)_(\d{1,6})$", re.IGNORECASE)
 # So many parts of a path, the file's name among them, can be about the log.
 NEAR = 4
+_NUMBERS = re.compile(r"\d+")
 _SUFFIXES = (".gz", ".xz", ".bz2", ".log", ".txt", ".out", ".err")
 
 
@@ -90,9 +91,7 @@ def find_facts(block: bytes, form: Format) -> dict[str, Any]:
 
 def facts_of_path(path: PurePath) -> Facts:
     """Return what a log's path says: its name, or else the folders nearest to it."""
-    name = path.name
-    while name.lower().endswith(_SUFFIXES):
-        name = name[: name.rindex(".")]
+    name = _stem(path)
     parts = [name, *reversed(path.parent.parts)][:NEAR]
     label = next((found for part in parts if (found := _LABEL.search(part))), None)
     devices = next((int(found[1]) for part in parts if (found := _DEVICES.search(part))), None)
@@ -108,38 +107,93 @@ def facts_of_path(path: PurePath) -> Facts:
     )
 
 
+def _stem(path: PurePath) -> str:
+    name = path.name
+    while name.lower().endswith(_SUFFIXES):
+        name = name[: name.rindex(".")]
+    return name
+
+
+def without_numbers(path: PurePath) -> str:
+    """Return a log's name without its repeat's number, and `#` for every other number.
+
+    Logs whose names differ in more than that are not taken for repeats of one case.
+    """
+    name = _stem(path)
+    if repeat := _REPEAT.match(name):
+        name = name[: repeat.start(1) - 1]
+    return _NUMBERS.sub("#", name)
+
+
 def is_label(folder: str) -> bool:
     """Tell whether a folder is named after nodes and devices alone, such as `4n8g`."""
     return _LABEL.fullmatch(folder) is not None
 
 
 def merge(said: Mapping[str, Any], path: Facts, given: Facts) -> tuple[Facts, list[str]]:
-    """Return what holds, and where the log and its path disagree.
+    """Return what holds, and where the sources disagree.
 
     What the user gives wins over what the log says, and that over what its path says.
     """
-    merged, disagreements = Facts(), []
     log = Facts(**said)
     if log.devices and log.nodes is None and log.ranks is None and path.devices == log.devices:
         log.nodes = path.nodes  # a launcher's arguments name the devices of its node alone
-    for name in Facts.__struct_fields__:
-        values = [getattr(facts, name) for facts in (given, log, path)]
-        setattr(merged, name, next((value for value in values if value), None))
-    if merged.batch_size is None and merged.job_batch and merged.world_size:
-        merged.batch_size = merged.job_batch // merged.world_size
+    found = _first_of(log, path)
+    if log.ranks:
+        _devices_of_ranks(found, log.ranks)
     if log.batch_size is None and (log.node_batch or log.global_batch):
-        log.batch_size = (
-            merged.job_batch and merged.world_size and merged.job_batch // merged.world_size
-        )
+        log.batch_size = _share(found)
+    disagreements = list(_against_path(log, path)) + list(_replaced(given, found))
+    return _with_given(found, given), disagreements
+
+
+def _first_of(log: Facts, path: Facts) -> Facts:
+    """Return what the log says, and its path where the log is mute."""
+    found = Facts()
+    for name in Facts.__struct_fields__:
+        setattr(found, name, getattr(log, name) or getattr(path, name))
+    if log.batch_size is None and (log.node_batch or log.global_batch):
+        found.batch_size = _share(found) or found.batch_size
+    return found
+
+
+def _share(facts: Facts) -> int | None:
+    """Return a device's share of the job's batch."""
+    job, devices = facts.job_batch, facts.world_size
+    return job // devices if job and devices else None
+
+
+def _with_given(found: Facts, given: Facts) -> Facts:
+    """Return facts with those replaced that the user gives, and what follows from them."""
+    facts = msgspec.structs.replace(found)
+    for name in Facts.__struct_fields__:
+        setattr(facts, name, getattr(given, name) or getattr(found, name))
+    if given.devices or given.nodes:
+        facts.ranks = None
+    if given.batch_size:
+        facts.node_batch = facts.global_batch = None
+    elif facts.batch_size is None or facts.world_size != found.world_size:
+        facts.batch_size = _share(facts) or facts.batch_size
+    return facts
+
+
+def _against_path(log: Facts, path: Facts) -> Iterator[str]:
     for name in ("batch_size", "precision"):
         one, other = getattr(log, name), getattr(path, name)
         if one and other and one != other:
-            disagreements.append(_disagreement(name.replace("_", " "), one, other))
+            yield _disagreement(name.replace("_", " "), one, other)
     if log.world_size and path.world_size and log.world_size != path.world_size:
-        disagreements.append(_disagreement("devices", log.world_size, path.world_size))
-    if log.ranks and not (given.devices or given.nodes):
-        _devices_of_ranks(merged, log.ranks)
-    return merged, disagreements
+        yield _disagreement("devices", log.world_size, path.world_size)
+    elif log.nodes and log.label and path.label and log.label != path.label:
+        yield _disagreement("nodes and devices", log.label, path.label)
+
+
+def _replaced(given: Facts, found: Facts) -> Iterator[str]:
+    """Yield what the user gives otherwise than the log, or its path, has it."""
+    for name, option in (("batch_size", "batch"), ("nodes", "nodes"), ("devices", "devices")):
+        one, other = getattr(given, name), getattr(found, name)
+        if one and other and one != other:
+            yield f"--{option} {one} replaces {other}, which the log or its path says"
 
 
 def _devices_of_ranks(facts: Facts, ranks: int) -> None:

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
+
+from results.errors import InputError
 
 Pattern = re.Pattern[bytes]
 Covers = Literal[
@@ -16,6 +18,12 @@ Covers = Literal[
 ]
 # Where the time of an entry comes from.
 Source = Literal["seconds", "rate", "stamp"]
+Scope = Literal["rank", "process", "job"]
+# The groups that a `step` pattern can have.
+GROUPS = (
+    "epoch", "index", "since", "until", "seconds", "ms", "step_ms", "mean", "rate", "stamp",
+    "clock", "loss", "accuracy", "wait", "rank",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,9 +57,10 @@ class Format:
     and hardly anywhere else. `key` matches a line before an entry that names its epoch, index and
     loss, where the entry itself does not. `facts` find what the log says about its case, one group
     each; the names are those of `results.logs.facts.Facts`. `begin` matches what is printed once
-    when a run begins; `pause` what is printed when training halts (validation, a checkpoint);
-    `other` lines that are no training, for a log that has only those; `void` a line that says that
-    nothing was measured. Where a log has lines of two formats, one named in `yields_to` is read.
+    when a run begins, `rank_begin` what each rank prints when it begins, its number as a group;
+    `pause` what is printed when training halts (validation, a checkpoint); `other` lines that are
+    no training, for a log that has only those; `void` a line that says that nothing was measured.
+    Where a log has lines of two formats, one named in `yields_to` is read.
 
     Patterns begin with a literal and have no unbounded repetition, so that a line of any length
     takes linear time.
@@ -62,7 +71,7 @@ class Format:
     step: Pattern
     covers: Covers
     sources: tuple[Source, ...]
-    scope: Literal["rank", "process", "job"] = "job"
+    scope: Scope = "job"
     mean_from: int = 0
     rates_averaged: bool = False
     only_training: bool = False
@@ -71,10 +80,28 @@ class Format:
     facts: Mapping[str, Pattern] = field(default_factory=dict)
     key: Pattern | None = None
     begin: Pattern | None = None
+    rank_begin: Pattern | None = None
     pause: Pattern | None = None
     other: Pattern | None = None
     void: Pattern | None = None
     yields_to: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise `InputError` for what no log could be read with."""
+        for field_name, values, known in (
+            ("covers", (self.covers,), get_args(Covers)),
+            ("scope", (self.scope,), get_args(Scope)),
+            ("sources", self.sources, get_args(Source)),
+            ("the groups of step", tuple(self.step.groupindex), GROUPS),
+        ):
+            for value in values:
+                if value not in known:
+                    raise InputError(
+                        f"format {self.name}: {field_name} cannot be {value!r}: take one of "
+                        f"{', '.join(known)}."
+                    )
+        if not self.hints or not self.sources:
+            raise InputError(f"format {self.name}: it needs hints and sources.")
 
     def recognises(self, block: bytes) -> bool:
         """Tell whether a part of a log has an entry of this format, or a line that is none."""

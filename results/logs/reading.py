@@ -26,8 +26,9 @@ class LogReading:
 
     `entries`, in the order of their lines, are those of each beginning and the last one, while
     `unread` counts those that were passed over; `beginning` are the first of the log, whatever
-    follows. `begins` are the lines with which a run says that it begins, `others` counts those
-    that are no training, and `cut` is the last line where it is not whole. `key` as in `Parts`.
+    follows. `begins` are the lines with which a run says that it begins, `rank_begins` those with
+    which a rank does, each with its number; `others` counts those that are no training, and `cut`
+    is the last line where it is not whole. `key` as in `Parts`.
     """
 
     format: Format | None = None
@@ -37,6 +38,7 @@ class LogReading:
     head: bytes = b""
     failures: list[Failure] = field(default_factory=list)
     begins: list[int] = field(default_factory=list)
+    rank_begins: list[tuple[int, int]] = field(default_factory=list)
     lines: int = 0
     others: int = 0
     unread: int = 0
@@ -140,12 +142,18 @@ def _read_others(reading: LogReading, form: Format, text: bytes, line: int) -> N
     reading.said |= find_facts(text, form)
     if form.begin:
         reading.begins += _lines_of(text, form.begin.finditer(text), line)
+    if form.rank_begin:
+        for found in form.rank_begin.finditer(text):
+            number = line + text.count(b"\n", 0, found.start())
+            reading.rank_begins.append((number, int(found[1])))
     if form.other:
         reading.others += len(form.other.findall(text))
     if form.void and (match := form.void.search(text)):
         said = match[0].decode("utf-8", "replace")
         number = line + text.count(b"\n", 0, match.start())
-        reading.failures.append(Failure(number, "nothing measured", said))
+        reading.failures.append(
+            Failure(number, "nothing measured", f"{said} (is the warm-up as long as the run?)")
+        )
 
 
 def _ends_with_entry(block: bytes, form: Format) -> bool:

@@ -35,7 +35,7 @@ def _why(result: LogResult, figure: DlperfFigure) -> str:
         return f"{figure.how}; by the uniform rule there is no figure"
     difference = figure.throughput / ours - 1
     if abs(difference) < SAME:
-        return "no difference"
+        return f"no difference (less than {SAME:.2%})"
     parts = [figure.how]
     if figure.rates:
         work_over_time = statistics.harmonic_mean(figure.rates)
@@ -45,6 +45,13 @@ def _why(result: LogResult, figure: DlperfFigure) -> str:
         by_window = work_over_time / ours - 1
         if abs(by_window) >= SAME:
             parts.append(f"its lines are not our window's: {by_window:+.2%}")
+    elif figure.indices:
+        least, most = figure.indices
+        text = (
+            f"these have the indices {least} to {most}, our window is steps {window.first + 1} to"
+        )
+        early = ", after them: it is about the warm-up" if most < window.first else ""
+        parts.append(f"{text} {window.last}{early}")
     else:
         parts.append(f"our window is steps {window.first + 1} to {window.last}")
     if result.status == "failed":

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 import tarfile
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,12 +28,20 @@ _LOG_NAME = re.compile(
     re.IGNORECASE,
 )
 _TAR_NAME = re.compile(r"\.(?:tar(?:\.(?:gz|bz2|xz))?|tgz|tbz2?|txz)$", re.IGNORECASE)
+_ZIP_NAME = re.compile(r"\.zip$", re.IGNORECASE)
 _UNPACKERS: dict[bytes, Callable[[IO[bytes]], object]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\0": lzma.open,
 }
-_UNPACKING = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, tarfile.TarError)
+_UNPACKING = (
+    EOFError,
+    gzip.BadGzipFile,
+    lzma.LZMAError,
+    zlib.error,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+)
 
 
 class UnreadableError(Exception):
@@ -50,8 +59,8 @@ class Source:
 
     @property
     def is_archive(self) -> bool:
-        """Whether it is a tar archive, by its name."""
-        return _TAR_NAME.search(self.path.name) is not None
+        """Whether it is a tar or zip archive, by its name."""
+        return any(name.search(self.path.name) for name in (_TAR_NAME, _ZIP_NAME))
 
 
 def find_sources(paths: list[Path]) -> list[Source]:
@@ -84,7 +93,7 @@ def _in_folder(folder: Path, labels: PurePosixPath) -> Iterator[Source]:
             except OSError:
                 regular = False
             if regular:
-                named = bool(_LOG_NAME.search(name) or _TAR_NAME.search(name))
+                named = any(kind.search(name) for kind in (_LOG_NAME, _TAR_NAME, _ZIP_NAME))
                 yield Source(path, str(path), labels / inside.as_posix(), named)
 
 
@@ -105,32 +114,50 @@ def opened(source: Source) -> Iterator[IO[bytes]]:
 
 
 def members(source: Source) -> Iterator[tuple[Source, IO[bytes]]]:
-    """Yield the files of a tar archive, each to be read before the next is asked for.
+    """Yield the files of an archive, each to be read before the next is asked for.
 
     Members are only read, never written anywhere; their names serve as labels alone.
     """
     left = [MOST_UNPACKED]
+    open_members = _of_zip if _ZIP_NAME.search(source.path.name) else _of_tar
     try:
-        with tarfile.open(source.path, "r|*") as archive:
-            for number, member in enumerate(archive):
-                if number >= MOST_MEMBERS:
-                    raise UnreadableError(f"it has more than {MOST_MEMBERS:,} members")
-                stream = archive.extractfile(member) if member.isreg() else None
-                if stream is None:
-                    continue
-                inside = PurePosixPath(*(p for p in PurePosixPath(member.name).parts if p != ".."))
-                inside = inside.relative_to("/") if inside.is_absolute() else inside
-                one = Source(
-                    source.path,
-                    f"{source.name}:{member.name}",
-                    source.labels.parent / inside,
-                    _LOG_NAME.search(member.name) is not None,
-                )
-                yield one, _unpacked(cast("IO[bytes]", Limited(stream, left)))
+        for number, (name, stream) in enumerate(open_members(source.path)):
+            if number >= MOST_MEMBERS:
+                raise UnreadableError(f"it has more than {MOST_MEMBERS:,} members")
+            inside = PurePosixPath(*(part for part in PurePosixPath(name).parts if part != ".."))
+            inside = inside.relative_to("/") if inside.is_absolute() else inside
+            one = Source(
+                source.path,
+                f"{source.name}:{name}",
+                source.labels.parent / inside,
+                _LOG_NAME.search(name) is not None,
+            )
+            yield one, _unpacked(cast("IO[bytes]", Limited(stream, left)))
     except _UNPACKING as error:
         raise UnreadableError(f"it cannot be unpacked: {error or type(error).__name__}") from error
     except OSError as error:
         raise UnreadableError(f"it cannot be read: {error.strerror or error}") from error
+
+
+def _of_tar(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    with tarfile.open(path, "r|*") as archive:
+        for member in archive:
+            stream = archive.extractfile(member) if member.isreg() else None
+            if stream is not None:
+                yield member.name, stream
+
+
+def _of_zip(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            if member.is_dir():
+                continue
+            try:
+                stream = archive.open(member)
+            except (RuntimeError, NotImplementedError) as error:  # a password, an odd compression
+                raise UnreadableError(f"{member.filename}: {error}") from error
+            with stream:
+                yield member.filename, stream
 
 
 def _unpacked(stream: IO[bytes]) -> IO[bytes]:

@@ -17,19 +17,28 @@ MOST_RESUMED = 20
 class Streams:
     """The entries of the last run in a log, one list for each rank that printed any.
 
-    `runs` is how many runs the log holds; `doubles` how many lines repeat the one before.
+    `runs` is how many runs the log holds; `doubles` how many lines repeat the one before. `stuck`:
+    all lines name one step and have other figures, so that they cannot be put in order.
     """
 
     ranks: list[list[Entry]] = field(default_factory=list)
     runs: int = 1
     doubles: int = 0
+    stuck: bool = False
 
 
-def split(entries: Sequence[Entry], *, job_rate: bool, ranks: Collection[int]) -> Streams:
+def split(
+    entries: Sequence[Entry],
+    *,
+    job_rate: bool,
+    ranks: Collection[int],
+    begins: Sequence[tuple[int, int]] = (),
+) -> Streams:
     """Split the entries of a log, in the order of its lines, into ranks and runs.
 
     `ranks` are how many ranks may print into this log: all of the job's, or those of a node.
     `job_rate`: the figures are of the whole job, so that equal lines are one entry printed twice.
+    `begins` are the lines on which a rank says that it begins, with the rank's number.
     """
     twice = job_rate or _all_twice(entries)
     kept, doubles = _without_doubles(entries) if twice else (list(entries), 0)
@@ -38,7 +47,7 @@ def split(entries: Sequence[Entry], *, job_rate: bool, ranks: Collection[int]) -
     if all(entry.rank is not None for entry in kept):
         found = _by_prefix(kept)
     else:
-        found = _by_order(kept, ranks)
+        found = _by_order(kept, ranks, begins)
     found.doubles = doubles
     return found
 
@@ -96,9 +105,13 @@ def _blocks(entries: Sequence[Entry]) -> list[list[Entry]]:
     return blocks
 
 
-def _by_order(entries: Sequence[Entry], ranks: Collection[int]) -> Streams:
+def _by_order(
+    entries: Sequence[Entry], ranks: Collection[int], begins: Sequence[tuple[int, int]]
+) -> Streams:
     """Split lines that do not say which rank printed them."""
     keys = keys_of(entries)
+    if len(entries) > 1 and len(set(keys)) == 1 and len(entries) not in ranks:
+        return Streams([list(entries)], stuck=True)
     blocks = _blocks(entries)
     first_keys = [keys_of(block[:1])[0] for block in blocks]
     alone = sum(len(block) == 1 for block in blocks)
@@ -107,10 +120,31 @@ def _by_order(entries: Sequence[Entry], ranks: Collection[int]) -> Streams:
     again = all(key <= first for first, key in pairwise(first_keys))
     resumed = keys.count(keys[0]) == 1 and len(blocks) <= MOST_RESUMED
     if (again or resumed) and (len(blocks) == 1 or alone < len(blocks) / 2):
-        if len(blocks) > 1 and len(blocks) in ranks and again:
+        if len(blocks) > 1 and again and (len(blocks) in ranks or _of_ranks(blocks, ranks, begins)):
             return Streams(blocks)
         return Streams([blocks[-1]], runs=len(blocks))
     return _interleaved(entries, keys, ranks)
+
+
+def _of_ranks(
+    blocks: Sequence[Sequence[Entry]], ranks: Collection[int], begins: Sequence[tuple[int, int]]
+) -> bool:
+    """Tell whether each block is a rank's own: one begins before it that began before no other.
+
+    What the first one begins with may be cut.
+    """
+    if not ranks or len(blocks) > max(ranks):
+        return False
+    last = 0
+    names: list[int] = []
+    for place, block in enumerate(blocks):
+        here = {rank for line, rank in begins if last < line < block[0].line}
+        last = block[-1].line
+        if len(here) == 1:
+            names += here
+        elif here or place:
+            return False
+    return len(set(names)) == len(names) and (len(names) == len(blocks) or 0 not in names)
 
 
 def _interleaved(entries: Sequence[Entry], keys: Sequence[Key], ranks: Collection[int]) -> Streams:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from results.counted import counted
 from results.failure import printable
 from results.logs.entries import Entry
 from results.logs.facts import Facts, merge
@@ -31,7 +32,9 @@ class LogResult:
 
     `throughput` is in images/s of the whole job, None where `status` is neither `ok` nor `short`,
     or where the log has times and nothing says its batch size. `steps` is how many the last run
-    in the log shows. `reasons` say what could not be used and why, with lines, counted from 1.
+    in the log shows. `step_seconds` is the window's mean time per step, where it is known.
+    `devices_assumed` is how many devices the throughput is of, where nothing says how many there
+    were. `reasons` say what could not be used and why, with lines, counted from 1.
     """
 
     log: str
@@ -39,6 +42,8 @@ class LogResult:
     format: str | None = None
     throughput: float | None = None
     steps: int = 0
+    step_seconds: float | None = None
+    devices_assumed: int | None = None
     window: LogWindow | None = None
     facts: Facts = field(default_factory=Facts)
     reasons: tuple[str, ...] = ()
@@ -61,7 +66,12 @@ def judge_log(
     form = reading.format
     if form is None or not reading.entries:
         return _without_steps(log, reading, facts, notes)
-    streams = split(reading.entries, job_rate=form.scope == "job", ranks=_printing(facts))
+    streams = split(
+        reading.entries,
+        job_rate=form.scope == "job",
+        ranks=_printing(facts),
+        begins=reading.rank_begins,
+    )
     if facts.world_size is None and all(rank[0].rank is not None for rank in streams.ranks):
         facts.ranks = len(streams.ranks)
     notes += _notes_on_streams(reading, streams)
@@ -81,6 +91,8 @@ def judge_log(
     )
     if failed:
         return replace(result, reasons=(failed, *notes))
+    if streams.stuck:
+        return replace(result, status="short", steps=0, reasons=(_stuck(streams), *notes))
     windows = [window for track in tracks if (window := window_of(track, warmup, steps))]
     if not windows:
         return replace(result, status="short", reasons=(_why_no_window(reading, tracks), *notes))
@@ -103,11 +115,15 @@ def _measured(
     facts = result.facts
     per_second = slowest.steps / slowest.cost
     throughput: float | None
+    step_seconds: float | None
     if result.tracks[0].source == "rate" and form.rate_counts == "images":
         throughput = per_second * _ranks_for_rates(form, len(windows), facts, reasons)
+        step_seconds = facts.job_batch / throughput if facts.job_batch else None
+        assumed = len(windows) if form.scope == "rank" and not facts.world_size else None
     else:
-        batch = _job_batch(facts, form, windows, slowest, reasons)
+        batch, assumed = _job_batch(facts, form, windows, slowest, reasons)
         throughput = per_second * batch if batch else None
+        step_seconds = 1 / per_second
     if form.rates_averaged and any(interval.steps > 1 for interval in slowest.intervals):
         reasons.append("a printed rate is the mean of its steps' rates: above work over time")
     if any(track.unsure for track in result.tracks):
@@ -116,11 +132,19 @@ def _measured(
         )
     reasons += _notes_on_window(slowest)
     reasons += _contradictions(slowest, facts, form)
-    if throughput is not None and not (math.isfinite(throughput) and throughput > 0):
-        throughput = None
     return replace(
-        result, status=status, throughput=throughput, window=slowest, reasons=tuple(reasons)
+        result,
+        status=status,
+        throughput=_positive(throughput),
+        step_seconds=_positive(step_seconds),
+        devices_assumed=assumed,
+        window=slowest,
+        reasons=tuple(reasons),
     )
+
+
+def _positive(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) and value > 0 else None
 
 
 def _steps(reading: LogReading, tracks: Sequence[Track]) -> int:
@@ -153,7 +177,9 @@ def _without_steps(log: str, reading: LogReading, facts: Facts, notes: Sequence[
         if b"\0" in reading.head[:4096] or _undecodable(reading.head):
             status, reason = "unreadable", "it is not text"
     elif reading.others:
-        reason = f"no step of a training: {reading.others} other lines, such as validation"
+        reason = (
+            f"no step of a training: {counted(reading.others, 'other line')}, such as validation"
+        )
     else:
         reason = "no step of a training"
     if reading.cut:
@@ -173,6 +199,8 @@ def _undecodable(head: bytes) -> bool:
 def _notes_on_streams(reading: LogReading, streams: Streams) -> Iterator[str]:
     first = min((rank[0].line for rank in streams.ranks if rank), default=0)
     started = len([line for line in reading.begins if line <= first])
+    if streams.stuck:
+        return
     if streams.runs > 1:
         yield f"the log holds {streams.runs} runs: the last, from line {first} on, counts"
     elif started > 1 and len(streams.ranks) == 1:
@@ -180,9 +208,18 @@ def _notes_on_streams(reading: LogReading, streams: Streams) -> Iterator[str]:
     if len(streams.ranks) > 1:
         yield f"{len(streams.ranks)} ranks print into it: the slowest one's time counts"
     if streams.doubles:
-        yield f"{streams.doubles} lines repeat the line before and count once"
+        lines = counted(streams.doubles, "line")
+        yield f"{lines} with the figures of the line before, taken for one printed twice"
     if reading.cut:
         yield f"line {reading.cut}, the last, is cut and left out"
+
+
+def _stuck(streams: Streams) -> str:
+    entries = streams.ranks[0]
+    return (
+        f"lines {entries[0].line} to {entries[-1].line} all name one step, and have other figures: "
+        f"which steps the {len(entries)} are cannot be told, so there is no figure"
+    )
 
 
 def _failure(reading: LogReading, streams: Streams) -> tuple[str, list[str]]:
@@ -225,19 +262,20 @@ def _why_no_window(reading: LogReading, tracks: Sequence[Track]) -> str:
     if not tracks:
         return f"no step of it has a time (line {reading.entries[-1].line})"
     steps = max(track.done[-1] for track in tracks)
-    return f"too short for any figure: {max(steps, len(reading.entries))} steps"
+    return f"too short for any figure: {counted(max(steps, len(reading.entries)), 'step')}"
 
 
 def _short(window: LogWindow, steps: int) -> str:
     return (
-        f"shorter than the window: the figure is of the {window.steps} steps after step "
+        f"shorter than the window: the figure is of {counted(window.steps, 'step')} after step "
         f"{window.first}, not of {steps}"
     )
 
 
 def _notes_on_window(window: LogWindow) -> Iterator[str]:
     if window.without:
-        yield (f"{window.without} steps at the beginning of an epoch or after a pause are left out")
+        steps = counted(window.without, "step")
+        yield f"left out: {steps} at the beginning of an epoch or after a pause"
     share = _waiting(window)
     if share is not None and share >= INPUT_BOUND:
         yield f"its steps wait for their data for {share:.0%} of the time: it is bound by its input"
@@ -278,20 +316,20 @@ def _job_batch(
     windows: Sequence[LogWindow],
     slowest: LogWindow,
     reasons: list[str],
-) -> float | None:
-    """Return the images per step of the whole job."""
+) -> tuple[float | None, int | None]:
+    """Return the images per step of the whole job, and the devices that this assumes."""
     if facts.job_batch:
-        return facts.job_batch
+        return facts.job_batch, None
     implied = _implied_batch(slowest, form)
     if implied:
-        return implied
+        return implied, None
     if facts.batch_size:
         ranks = len(windows)
         reasons.append(f"nothing says how many devices there were: {ranks} taken")
-        return facts.batch_size * ranks
+        return facts.batch_size * ranks, ranks
     seconds = slowest.cost / slowest.steps
     reasons.append(f"{seconds:.4g} s per step, but nothing says the batch size: give it (--batch)")
-    return None
+    return None, None
 
 
 def _contradictions(window: LogWindow, facts: Facts, form: Format) -> Iterator[str]:
@@ -299,7 +337,7 @@ def _contradictions(window: LogWindow, facts: Facts, form: Format) -> Iterator[s
     implied = _implied_batch(window, form)
     said = facts.batch_size if form.scope == "rank" else facts.job_batch
     if implied and said and abs(implied / said - 1) > TOLERANCE:
-        text = f"rate and time fit {implied:.0f} images per step, not {said} as labelled"
+        text = f"rate and time fit {implied:.0f} images per step, not {said}"
         if facts.batch_size and form.scope == "job":
             text += f": {implied / facts.batch_size:.3g} devices, not {facts.world_size}"
         yield text

@@ -3,9 +3,10 @@
 import argparse
 from pathlib import Path
 
+from results.errors import InputError
 from runners.commands import options
 
-FORMATS_ARE_IN = "docs/add-a-log-format.md"
+WARMUP, STEPS = 20, 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,22 +24,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="a run (folder or id), or logs: files, folders, archives (default: the latest run)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON (docs/parse.md)")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON (docs/parse.md)")
+    form.add_argument("--csv", action="store_true", help="print CSV (logs alone)")
     options.add_results(parser)
     logs = parser.add_argument_group("for logs that are no run of ours")
-    logs.add_argument("--csv", action="store_true", help="print CSV")
     logs.add_argument(
         "--rule",
         choices=("uniform", "dlperf-v1", "both"),
-        default="uniform",
-        help="the measuring rule (docs/measuring.md)",
+        help="the measuring rule (docs/measuring.md; default: uniform)",
     )
-    logs.add_argument(
-        "--warmup", type=options.not_negative, default=20, help="steps dropped (default: 20)"
-    )
-    logs.add_argument(
-        "--steps", type=options.positive, default=100, help="steps timed (default: 100)"
-    )
+    logs.add_argument("--warmup", type=options.not_negative, help="steps dropped (default: 20)")
+    logs.add_argument("--steps", type=options.positive, help="steps timed (default: 100)")
     logs.add_argument(
         "--format",
         choices=known,
@@ -46,11 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="read logs as this format alone (those below)",
     )
-    logs.add_argument(
-        "--batch", type=options.positive, help="images per device, if the log is mute"
-    )
+    logs.add_argument("--batch", type=options.positive, help="images per device and step")
     logs.add_argument("--nodes", type=options.positive, help="nodes of the job")
-    logs.add_argument("--devices", type=options.positive, help="devices per node")
+    logs.add_argument(
+        "--devices",
+        type=options.positive,
+        help="devices per node; these three replace what a log and its path say",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,10 +57,17 @@ def run(args: argparse.Namespace) -> int:
     from results.record import RUN_FILE
 
     paths = [Path(path) for path in args.paths]
-    folders = [path for path in paths if (path / RUN_FILE).is_file()]
-    if len(paths) <= 1 and (len(folders) == len(paths) or not paths[0].exists()):
-        return _run_of_ours(args)
-    return _logs(args, paths)
+    if len(paths) > 1 or (paths and not (paths[0] / RUN_FILE).is_file() and _is_path(paths[0])):
+        return _logs(args, paths)
+    for option in ("csv", "rule", "warmup", "steps", "format", "batch", "nodes", "devices"):
+        if getattr(args, option):
+            raise InputError(f"--{option} is for logs that are no run of ours: name such logs.")
+    return _run_of_ours(args)
+
+
+def _is_path(path: Path) -> bool:
+    """Tell a path from a run's id, which has neither a folder nor a suffix."""
+    return path.exists() or path.name != str(path) or bool(path.suffix)
 
 
 def _run_of_ours(args: argparse.Namespace) -> int:
@@ -87,28 +93,35 @@ def _logs(args: argparse.Namespace, paths: list[Path]) -> int:
 
     from reports.log_json import logs_csv, logs_json
     from reports.log_tables import print_logs
-    from results.errors import InputError
-    from results.logs.cases import by_dlperf, cases_of, repeated, uniform
+    from results.logs.cases import by_dlperf, cases_of, uniform
     from results.logs.facts import Facts
+    from results.logs.notices import notices_on
+    from results.logs.rules import Rule
     from results.logs.sources import find_sources
     from results.parse_logs import Wanted
     from runners.log_pool import parse_all
 
     given = Facts(batch_size=args.batch, nodes=args.nodes, devices=args.devices)
-    wanted = Wanted(args.warmup, args.steps, given, args.format)
+    warmup = WARMUP if args.warmup is None else args.warmup
+    steps = args.steps or STEPS
+    wanted = Wanted(warmup, steps, given, args.format)
     sources = find_sources(paths)
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    errors = Console(stderr=True)
+    with Progress(console=errors, transient=True, disable=not errors.is_terminal) as progress:
         results = parse_all(sources, wanted, progress)
     if not results:
         where = ", ".join(map(str, paths))
         raise InputError(f"{where} has no log in it: name a file, or a folder of logs.")
-    cases = cases_of(results, by_dlperf if args.rule == "dlperf-v1" else uniform)
-    notices = repeated(results)
+    rule: Rule = args.rule or "uniform"
+    rates = {"uniform": uniform, "dlperf-v1": by_dlperf}
+    asked = list(rates) if rule == "both" else [rule]
+    by_rule = {rule: cases_of(results, rates[rule]) for rule in asked}
+    cases = by_rule[asked[0]]
+    notices = notices_on(cases)
     if args.json:
-        window = {"warmup": args.warmup, "steps": args.steps}
-        print(logs_json(results, cases, notices, rule=args.rule, **window))
+        print(logs_json(results, cases, notices, rule=rule, warmup=warmup, steps=steps))
     elif args.csv:
-        print(logs_csv(results, args.rule))
+        print(logs_csv(results, rule))
     else:
-        print_logs(results, cases, notices, args.rule)
+        print_logs(results, by_rule, notices, rule)
     return 0 if all(result.status in {"ok", "short"} for result in results) else 1

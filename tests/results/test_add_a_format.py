@@ -42,7 +42,17 @@ def test_the_format_of_the_page_reads_logs(tmp_path, monkeypatch):
 def test_the_page_names_what_there_is(tmp_path):
     page = PAGE.read_text()
     fields = Format.__dataclass_fields__
-    for word in ("covers", "scope", "facts", "begin", "pause", "other", "void", "key"):
+    for word in (
+        "covers",
+        "scope",
+        "facts",
+        "begin",
+        "pause",
+        "other",
+        "void",
+        "key",
+        "rank_begin",
+    ):
         assert f"`{word}`" in page
         assert word in fields
     for path in re.findall(r"`((?:results|tests)/[\w/.]+)`", page):

@@ -5,8 +5,9 @@ from pathlib import PurePosixPath
 import pytest
 from log_writer import truth, write
 
-from results.logs.cases import cases_of, repeated
+from results.logs.cases import cases_of
 from results.logs.facts import Facts, facts_of_path
+from results.logs.notices import notices_on
 from results.parse_logs import Wanted, parse_bytes
 
 PATHS = {
@@ -122,7 +123,7 @@ def test_batch_sizes_precisions_and_folders_are_not_mixed():
 
 def test_an_equal_repeat_number_is_told():
     results = tree("a/1n1g/r50_b128_fp32_1.log", "a/1n1g/r50_b128_fp32_1.log")
-    (notice,) = repeated(results)
+    (notice,) = notices_on(cases_of(results))
     assert notice.startswith("2 logs say that they are repeat 1 of one case")
 
 

@@ -269,7 +269,7 @@ def test_a_summary_of_zero_means_that_nothing_was_measured():
 def test_logs_without_training():
     test_lines = b"Use GPU: 7 for training\nTest: [ 0/49]\tTime  5.975 ( 5.975)\tLoss 9.2e-01\n"
     assert parse(test_lines).status == "no training"
-    assert "1 other lines" in parse(test_lines).reasons[0]
+    assert "1 other line," in parse(test_lines).reasons[0]
     assert parse(b"").reasons == ("it is empty",)
     assert parse(b"hello\n").status == "no training"
     assert parse(bytes(range(256)) * 40).status == "unreadable"

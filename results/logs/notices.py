@@ -1,0 +1,52 @@
+"""What concerns several logs at once, as sentences."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from results.logs.cases import LogCase
+
+# Repeats of one case differ by a few per cent: such as differ by more may be of several cases.
+MOST_SPREAD = 1.2
+
+
+def notices_on(cases: Sequence[LogCase]) -> list[str]:
+    """Return what to know of the logs of each case, and of what its speedup is over."""
+    return list(dict.fromkeys([*_repeated(cases), *_spread(cases), *_models(cases)]))
+
+
+def _repeated(cases: Sequence[LogCase]) -> Iterator[str]:
+    for case in cases:
+        numbers = Counter(log.facts.repeat for log in case.logs if log.facts.repeat is not None)
+        for number, count in numbers.items():
+            if count > 1:
+                names = [log.log for log in case.logs if log.facts.repeat == number]
+                yield (
+                    f"{count} logs say that they are repeat {number} of one case, and all count: "
+                    + ", ".join(names)
+                )
+
+
+def _spread(cases: Sequence[LogCase]) -> Iterator[str]:
+    for case in cases:
+        if case.spread > MOST_SPREAD:
+            yield (
+                f"the {case.counted} logs of {_named(case)} differ by a factor of "
+                f"{case.spread:.2f}: are they repeats of one case?"
+            )
+
+
+def _models(cases: Sequence[LogCase]) -> Iterator[str]:
+    """Yield a sentence where of a case and its base one alone names its model."""
+    for case in cases:
+        bases = [other for other in cases if case.scales_into(other) and _is_base(other, case)]
+        if case.speedup and bases and all(b.facts.model != case.facts.model for b in bases):
+            mute, other = (case, bases[0]) if case.facts.model is None else (bases[0], case)
+            yield f"{_named(mute)} does not say its model: the speedups assume {other.facts.model}"
+
+
+def _is_base(other: LogCase, case: LogCase) -> bool:
+    return other is not case and other.facts.label == case.base
+
+
+def _named(case: LogCase) -> str:
+    return f"{case.facts.label or 'unknown devices'} in {case.series or case.name}"
