@@ -126,8 +126,8 @@ def _print_cases(cases: Mapping[str, Sequence[LogCase]], root: str, console: Con
     if not any(len(row[0].logs) > 1 or case.speedup for row in rows for case in row):
         return
     table = _cases_table(rows, rules, root)
-    words = " and ".join(rules)
-    console.print(f"Cases, by the rule {words}", style="bold", highlight=False)
+    words = f"rule{'s' if len(rules) > 1 else ''} {' and '.join(rules)}"
+    console.print(f"Cases, by the {words}", style="bold", highlight=False)
     console.print(table)
     firsts = [row[0] for row in rows]
     reasons = [case.no_base for case in firsts if case.no_base]

@@ -33,13 +33,13 @@ def blocks(stream: IO[bytes]) -> Iterator[bytes]:
 def _whole_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
     rest = b""
     for piece in pieces:
-        rest += piece
-        end = rest.rfind(b"\n") + 1
-        if not end and len(rest) < LONGEST_LINE:
+        end = piece.rfind(b"\n") + 1
+        if not end and len(rest) + len(piece) < LONGEST_LINE:
+            rest += piece
             continue
-        end = end or len(rest)
-        yield rest[:end]
-        rest = rest[end:]
+        end = end or len(piece)
+        yield b"".join((rest, memoryview(piece)[:end]))  # one copy: this is most of a long log
+        rest = piece[end:]
     if rest:
         yield rest
 

@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from results.logs.entries import Entry
+from results.logs.entry import Entry
 from results.logs.facts import Facts
 
 WARMUP, END = 20, 120

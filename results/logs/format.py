@@ -105,7 +105,8 @@ class Format:
 
     def recognises(self, block: bytes) -> bool:
         """Tell whether a part of a log has an entry of this format, or a line that is none."""
-        if not any(hint in block for hint in self.hints):
-            return False
-        found = self.step.search(block) or (self.other and self.other.search(block))
-        return found is not None
+        for hint in self.hints:
+            if hint in block:
+                found = self.step.search(block) or (self.other and self.other.search(block))
+                return found is not None
+        return False

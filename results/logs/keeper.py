@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 from results.logs.blocks import clean
-from results.logs.entries import Entry, entry_of
+from results.logs.entries import entry_of
+from results.logs.entry import Entry
 from results.logs.format import Format
 
 # Entries are kept from each beginning of a run on: enough for the windows of so many ranks.
@@ -38,10 +40,35 @@ class Keeper:
     @property
     def enough(self) -> bool:
         """Whether the window of every rank is kept already."""
-        return self._since_beginning > self.keep * max(FEWEST_RANKS, 2 * self._starts)
+        return self._since_beginning > self._most
 
     def add(self, entries: Sequence[Entry], lines: int) -> None:
         """Take the entries of a part of so many lines."""
+        steps = [entry.step for entry in entries if entry.step is not None]
+        if steps and max(steps) > min(steps) and entries[0].epoch == entries[-1].epoch:
+            self._lines_per_step = lines / (max(steps) - min(steps) + 1)
+        self._add_one_by_one(entries[self._add_at_once(entries, steps) :])
+
+    def _add_at_once(self, entries: Sequence[Entry], steps: Sequence[int]) -> int:
+        """Take all but the first, if all are wanted and none can begin a run; return how many."""
+        epoch = entries[0].epoch if entries else 0
+        rising = len(steps) == len(entries) > 1 and all(one < two for one, two in pairwise(steps))
+        if not rising or any(entry.epoch != epoch for entry in entries):
+            return 0
+        self._add_one_by_one(entries[:1])
+        if self._since_beginning + len(entries) - 1 > self._most or not self._kept_last:
+            return 1
+        self.entries += entries[1:]
+        self._since_beginning += len(entries) - 1
+        self._last = (epoch, steps[-1])
+        return len(entries)
+
+    @property
+    def _most(self) -> int:
+        """Return how many entries are kept from a beginning on."""
+        return self.keep * max(FEWEST_RANKS, 2 * self._starts)
+
+    def _add_one_by_one(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
             key = (entry.epoch, entry.step or 0)
             fell = entry.step is not None or entry.epoch < self._last[0]
@@ -55,9 +82,6 @@ class Keeper:
             self._since_beginning += 1
             needed = not self.enough or not math.isfinite(entry.loss or 0)
             self._append(entry, needed=needed)
-        steps = [entry.step for entry in entries if entry.step is not None]
-        if steps and max(steps) > min(steps) and entries[0].epoch == entries[-1].epoch:
-            self._lines_per_step = lines / (max(steps) - min(steps) + 1)
 
     def _begin(self) -> None:
         """Count from here on; the entry before, the last of its run, is kept."""
@@ -69,8 +93,8 @@ class Keeper:
         epoch, step = self._last
         return key[0] < epoch or (key[0] == epoch and step - key[1] > MOST_DRIFT)
 
-    def skip(self, part: bytes, form: Format) -> bool:
-        """Pass over a part, if its lines are all steps and none is missing.
+    def skip(self, part: bytes, form: Format) -> int:
+        """Pass over a part, if its lines are all steps and none is missing: return their number.
 
         Its first and last entry must be as many steps apart as it has lines, so that nothing else
         can stand there. Where a step has several lines, those of other ranks or other words, that
@@ -78,27 +102,27 @@ class Keeper:
         """
         last = self.entries[-1] if self.entries else None
         if last is None or last.step is None:
-            return False
+            return 0
         one = entry_of(clean(part[:END].rpartition(b"\n")[0]), form)
         tail = part[-END:].partition(b"\n")[2]
         last_line = tail[tail.rfind(b"\n", 0, -1) + 1 :]
         other = entry_of(clean(last_line), form) or entry_of(clean(tail), form)
         if one is None or other is None or one.step is None or other.step is None:
-            return False
+            return 0
         steps = other.step - one.step
         if one.epoch != last.epoch or other.epoch != last.epoch or steps <= 0:
-            return False
+            return 0
         lines = part.count(b"\n")
         each = one.step - last.step
         if each <= 0 or (lines - 1) * each != steps:
             spare = 3 * max(self._lines_per_step * max(each, 1), 1)
             if abs(lines - self._lines_per_step * steps) > spare or any(s in part for s in _SIGNS):
-                return False
+                return 0
         if b"nan" in part:  # a loss; looked for last, since it takes longest
-            return False
+            return 0
         self._append(other._replace(line=last.line + lines), needed=False)
         self.unread += lines - 1
-        return True
+        return lines
 
     def _append(self, entry: Entry, *, needed: bool) -> None:
         """Keep an entry for good, or only until another comes after it."""

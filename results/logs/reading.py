@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from results.logs.blocks import blocks, clean
-from results.logs.entries import Entry, Key, join_wrapped, take_apart
+from results.logs.entries import Key, join_wrapped, take_apart
+from results.logs.entry import Entry
 from results.logs.facts import find_facts
 from results.logs.failures import Failure, failures_of
 from results.logs.format import Format
@@ -60,8 +61,8 @@ def read(stream: IO[bytes], formats: Sequence[Format], *, keep: int) -> LogReadi
         while parts:
             part = parts.pop()
             if reading.format and keeper.enough:
-                if keeper.skip(part, reading.format):
-                    line += part.count(b"\n")
+                if passed := keeper.skip(part, reading.format):
+                    line += passed
                     continue
                 if middle := _middle(part):
                     parts += [part[middle:], part[:middle]]

@@ -50,7 +50,7 @@ def _why(result: LogResult, figure: DlperfFigure) -> str:
         text = (
             f"these have the indices {least} to {most}, our window is steps {window.first + 1} to"
         )
-        early = ", after them: it is about the warm-up" if most < window.first else ""
+        early = ", after these: it is about the warm-up" if most <= window.first else ""
         parts.append(f"{text} {window.last}{early}")
     else:
         parts.append(f"our window is steps {window.first + 1} to {window.last}")

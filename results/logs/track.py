@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from results.logs.entries import SECONDS_PER_DAY, Entry
+from results.logs.entry import SECONDS_PER_DAY, Entry
 from results.logs.format import Format, Source
 
 # Half of the last digit of a running mean, which is printed to a thousandth of a second.

@@ -7,7 +7,7 @@ from typing import Literal
 
 from results.counted import counted
 from results.failure import printable
-from results.logs.entries import Entry
+from results.logs.entry import Entry
 from results.logs.facts import Facts, merge
 from results.logs.failures import Failure, cause
 from results.logs.format import Format

@@ -2,9 +2,13 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from results.errors import InputError
 from runners.commands import options
+
+if TYPE_CHECKING:
+    from results.logs.rules import Rule
 
 WARMUP, STEPS = 20, 100
 
@@ -96,7 +100,6 @@ def _logs(args: argparse.Namespace, paths: list[Path]) -> int:
     from results.logs.cases import by_dlperf, cases_of, uniform
     from results.logs.facts import Facts
     from results.logs.notices import notices_on
-    from results.logs.rules import Rule
     from results.logs.sources import find_sources
     from results.parse_logs import Wanted
     from runners.log_pool import parse_all

@@ -13,7 +13,8 @@ class Truth:
     """A training: `seconds` of each rank's steps, shape (ranks, steps); `batch` images per device.
 
     An entry is printed every `interval` steps; an epoch has `epoch` steps; `pause` seconds lie
-    between two epochs, for validation and the like. `loss` is what is printed for it.
+    between two epochs, for validation and the like. `loss` is what is printed for it. The ranks
+    are shared out among `nodes`.
     """
 
     seconds: np.ndarray
@@ -21,6 +22,7 @@ class Truth:
     interval: int = 1
     epoch: int = 10**6
     pause: float = 0.0
+    nodes: int = 1
     loss: str = "6.9315"
     start: datetime = datetime(2020, 10, 22, 16, 28, 53, 498443)  # noqa: DTZ001
     nan_from: int = 10**9  # the first step, from 0, whose loss is nan

@@ -21,7 +21,8 @@ HEADERS: dict[str, Callable[[Truth], str]] = {
         f"Use GPU: {k} for training\n=> creating model 'resnet50'\n" for k in range(t.ranks)
     ),
     "ngc-pytorch": lambda t: (
-        f"+ python multiproc.py --nnodes 1 --nproc_per_node {t.ranks} main.py -b {t.batch}\n"
+        f"+ python multiproc.py --nnodes {t.nodes} --nproc_per_node {t.ranks // t.nodes} "
+        f"main.py -b {t.batch}\n"
         f"DLL {t.clock(0, '%Y-%m-%d %H:%M:%S.%f')} - PARAMETER data : /data/image  "
         f"arch : resnet50  batch_size : {t.batch}  amp : False\nRUNNING EPOCHS FROM 0 TO 1\n"
     ),
@@ -39,8 +40,8 @@ HEADERS: dict[str, Callable[[Truth], str]] = {
         "Step\tImg/sec\ttotal_loss\n"
     ),
     "oneflow-benchmark": lambda t: (
-        f"model = resnet50\nbatch_size_per_device = {t.batch}\ngpu_num_per_node = {t.ranks}\n"
-        "num_nodes = 1\n"
+        f"model = resnet50\nbatch_size_per_device = {t.batch}\n"
+        f"gpu_num_per_node = {t.ranks // t.nodes}\nnum_nodes = {t.nodes}\n"
     ),
     "tensorflow-models": lambda t: f"Global batch size: {t.batch * t.ranks}\n",
 }

@@ -2,12 +2,15 @@
 
 import importlib.util
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from results.formats import formats
-from results.logs.format import Format
+from results.errors import InputError
+from results.formats import _format, formats
+from results.logs.format import Covers, Format, Scope, Source
 from results.parse_logs import Wanted, parse_bytes
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "add-a-log-format.md"
@@ -39,6 +42,29 @@ def test_the_format_of_the_page_reads_logs(tmp_path, monkeypatch):
     assert result.facts.batch_size == 64
 
 
+def test_a_file_that_declares_no_format_is_named(monkeypatch):
+    monkeypatch.setattr("results.formats.importlib.import_module", lambda _: object())
+    with pytest.raises(InputError, match=r"results/formats/mine.py has no FORMAT: declare one"):
+        _format("mine")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"covers": "a step"}, "covers cannot be 'a step': take one of one step, "),
+        ({"scope": "node"}, "scope cannot be 'node'"),
+        ({"sources": ("ms",)}, "sources cannot be 'ms': take one of seconds, rate, stamp"),
+        ({"sources": ()}, "needs hints and sources"),
+        ({"step": re.compile(rb"(?P<speed>\d)")}, "the groups of step cannot be 'speed'"),
+    ],
+)
+def test_what_a_format_cannot_be_is_named(tmp_path, wrong, sentence):
+    with pytest.raises(InputError) as error:
+        replace(shown(tmp_path).FORMAT, **wrong)
+    assert str(error.value).startswith("format my-trainer: ")
+    assert sentence in str(error.value)
+
+
 def test_the_page_names_what_there_is(tmp_path):
     page = PAGE.read_text()
     fields = Format.__dataclass_fields__
@@ -55,6 +81,8 @@ def test_the_page_names_what_there_is(tmp_path):
     ):
         assert f"`{word}`" in page
         assert word in fields
+    for value in (*get_args(Covers), *get_args(Scope), *get_args(Source)):
+        assert f"`{value}`" in page
     for path in re.findall(r"`((?:results|tests)/[\w/.]+)`", page):
         assert (PAGE.parents[1] / path).exists(), path
     assert shown(tmp_path).__doc__.startswith("What my-trainer prints")

@@ -1,9 +1,14 @@
 """Each format, from known step times: the right figure, whatever is odd about the log."""
 
+from dataclasses import replace
+
 import pytest
 from log_writer import EVERY_RANK_PRINTS, PREFIXES, WRITERS, Oddities, truth, write
 
 from results.formats import formats
+from results.logs import entries
+from results.logs.columns import entries_of_lines
+from results.logs.entries import take_apart
 from results.logs.facts import Facts
 from results.parse_logs import Wanted, parse_bytes
 
@@ -84,3 +89,24 @@ def test_several_ranks(form, prefix, order):
     result = check(form, log, t, *WINDOW.get(form, (20, 120)))
     if form in EVERY_RANK_PRINTS and form != "ngc-mxnet":
         assert "8 ranks print into it" in " ".join(result.reasons)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_columns_and_lines_give_the_same_entries(form, monkeypatch):
+    declared = next(one for one in formats() if one.name == form)
+    for ranks in (1, 3):
+        log = write(form, make(form, ranks=ranks, nan_from=130), Oddities(header=False))
+        fast = take_apart(log, declared, 7)
+        with monkeypatch.context() as patch:
+            patch.setattr(entries, "entries_of_lines", lambda *_: [])
+            slow = take_apart(log, declared, 7)
+        assert repr(fast) == repr(slow)
+
+
+def test_columns_are_used_where_each_line_is_an_entry():
+    declared = {one.name: one for one in formats()}
+    log = write("pytorch-examples", truth(50), Oddities(header=False))
+    assert len(entries_of_lines(log, declared["pytorch-examples"], 1)) == 50
+    for odd in (Oddities(prefix="srun"), Oddities(noise=True), Oddities(glued=True)):
+        log = write("pytorch-examples", truth(50), replace(odd, header=False))
+        assert entries_of_lines(log, declared["pytorch-examples"], 1) == []

@@ -1,7 +1,9 @@
 """What a log and its path say of its case, and what follows when they disagree."""
 
+from dataclasses import replace
 from pathlib import PurePosixPath
 
+import msgspec
 import pytest
 from log_writer import truth, write
 
@@ -57,9 +59,48 @@ def test_what_the_user_says_wins_over_both():
     assert result.throughput == pytest.approx(t.throughput(20, 120) * 4, rel=0.001)
 
 
+def test_what_the_user_says_otherwise_than_the_log_is_told():
+    t = truth(130, ranks=8)
+    log = write("oneflow-benchmark", t)
+    given = Facts(batch_size=64, devices=8)
+    result = parse_bytes(log, Wanted(given=given), "1n8g/r50_b128_fp32_1.log")
+    told = " ".join(result.reasons)
+    assert "--batch 64 replaces 128" in told
+    assert "--devices" not in told
+    assert "rate and time fit 1024 images per step, not 512" in told
+
+
+def test_what_the_user_says_replaces_a_batch_of_the_whole_job():
+    t = truth(700, interval=100)
+    log = write("tensorflow-models", t)
+    assert parse_bytes(log, Wanted(), "x.log").facts.global_batch == 128
+    result = parse_bytes(log, Wanted(given=Facts(batch_size=32, devices=2)), "x.log")
+    assert (result.facts.global_batch, result.facts.job_batch) == (None, 64)
+
+
+def test_nodes_and_devices_that_differ_in_a_product_that_does_not():
+    t = truth(130, ranks=16, nodes=2)
+    result = parse_bytes(write("ngc-pytorch", t), Wanted(), "1n16g/r50_b128_fp32_1.log")
+    assert result.facts.label == "2n8g"
+    assert "nodes and devices: the log says 2n8g, its path 1n16g; the log's is taken" in (
+        result.reasons
+    )
+
+
+def test_a_figure_of_an_unknown_number_of_devices_is_marked():
+    t = truth(130)
+    result = parse_bytes(write("pytorch-examples", t), Wanted(), "r50_b128.log")
+    assert (result.devices_assumed, result.facts.world_size) == (1, None)
+    assert result.throughput == pytest.approx(t.throughput(20, 120), rel=0.001)
+    assert result.step_seconds == pytest.approx(t.seconds[0, 20:120].mean(), rel=0.001)
+    known = parse_bytes(write("pytorch-examples", t), Wanted(), "1n1g/r50_b128.log")
+    assert known.devices_assumed is None
+
+
 def test_without_a_batch_size_there_is_a_time_and_no_throughput():
     result = parse_bytes(write("pytorch-examples", truth(130)), Wanted(), "train.log")
     assert (result.status, result.throughput) == ("ok", None)
+    assert result.step_seconds == pytest.approx(0.36, rel=0.2)
     assert "nothing says the batch size" in " ".join(result.reasons)
 
 
@@ -119,6 +160,43 @@ def test_batch_sizes_precisions_and_folders_are_not_mixed():
     )
     assert len(cases) == 5
     assert [case.base for case in cases] == ["1n1g"] * 5
+
+
+def test_logs_whose_names_differ_are_no_repeats():
+    cases = cases_of(
+        tree("a/01-dali-1n1g-b128.log", "a/02-nodali-1n1g-b128.log", "a/03-dali-1n1g-b128.log")
+    )
+    assert [(case.name, len(case.logs)) for case in cases] == [
+        ("#-dali-#n#g-b#", 2),
+        ("#-nodali-#n#g-b#", 1),
+    ]
+    assert [case.speedup.value for case in cases] == [1, 1]
+
+
+def test_the_base_is_named_alike_or_the_only_one():
+    one = ["a/1n1g/dali_b128_1.log", "a/1n1g/plain_b128_1.log", "a/1n8g/dali_b128_1.log"]
+    cases = cases_of(tree(*one))
+    assert [case.base for case in cases] == ["1n1g"] * 3
+    cases = {case.name: case for case in cases_of(tree(*one[:2], "a/1n8g/other_b128_1.log"))}
+    assert cases["other_b#"].no_base == "2 cases could be its base"
+    (_, eight) = cases_of(tree("a/1n1g/alone_b128.log", "a/1n8g/eight_b128.log"))
+    assert (eight.base, round(eight.speedup.value)) == ("1n1g", 8)
+
+
+def test_repeats_that_differ_much_are_told():
+    results = tree("a/1n1g/r50_b128_1.log", "a/1n1g/r50_b128_2.log")
+    assert notices_on(cases_of(results)) == []
+    slow = replace(results[1], throughput=results[1].throughput / 1.5)
+    (notice,) = notices_on(cases_of([results[0], slow]))
+    assert notice.startswith("the 2 logs of 1n1g in a differ by a factor of 1.5")
+
+
+def test_a_speedup_over_a_log_that_does_not_say_its_model_is_told():
+    one, eight = tree("a/1n1g/r50_b128_1.log", "a/1n8g/r50_b128_1.log")
+    mute = replace(one, facts=msgspec.structs.replace(one.facts, model=None))
+    cases = cases_of([mute, eight])
+    assert round(cases[1].speedup.value) == 8
+    assert notices_on(cases) == ["1n1g in a does not say its model: the speedups assume resnet50"]
 
 
 def test_an_equal_repeat_number_is_told():

@@ -1,6 +1,7 @@
 """Each hazard that broke a published extractor, and the right reading of it."""
 
 import gzip
+import zipfile
 from dataclasses import replace
 from datetime import datetime
 
@@ -201,7 +202,7 @@ def test_midnight_without_a_date():
     t = truth(130, start=start)
     log = write("ngc-pytorch", t)
     assert parse(log).throughput == near(t)
-    from results.logs.entries import seconds_of
+    from results.logs.entry import seconds_of
 
     assert seconds_of(b"0:00:01.5") == 1.5
     later, sooner = seconds_of(b"2020-10-23 00:00:01"), seconds_of(b"2020-10-22 23:59:59")
@@ -307,6 +308,60 @@ def test_compressed_logs_and_archives(tmp_path):
     }
     assert all(repeats[number].throughput == near(t) for number in (1, 3, 4))
     assert repeats[2].reasons[-1] == "the compressed file is cut"
+
+
+def test_a_zip_archive_and_one_that_cannot_be_read(tmp_path):
+    t = truth(130)
+    log = write("pytorch-examples", t)
+    names = ["b/1n1g/r50_b128_fp32_2.log", "../a/1n1g/r50_b128_fp32_10.log.gz", "notes.md"]
+    with zipfile.ZipFile(tmp_path / "logs.zip", "w", zipfile.ZIP_DEFLATED) as archived:
+        for name in names:
+            data = b"no log" if name == "notes.md" else log
+            archived.writestr(name, gzip.compress(data) if name.endswith("gz") else data)
+    (source,) = find_sources([tmp_path])
+    found = parse_source(source, Wanted())
+    assert [r.log for r in found] == [f"{tmp_path}/logs.zip:{name}" for name in sorted(names[:2])]
+    assert all((r.status, r.throughput) == ("ok", near(t)) for r in found)
+    (tmp_path / "logs.zip").write_bytes(b"PK\x03\x04 and no more")
+    (broken,) = parse_source(source, Wanted())
+    assert (broken.status, broken.reasons[0][:23]) == ("unreadable", "it cannot be unpacked: ")
+
+
+def blocks_of_two(t, first_of_one, beginnings):
+    """Return the lines of two ranks one after the other, the first cut at its start."""
+    lines = write("pytorch-examples", t, Oddities(order="blocks", header=False)).splitlines(True)
+    one, two = lines[first_of_one : t.steps], lines[t.steps :]
+    return b"".join([beginnings[0], *one, beginnings[1], *two])
+
+
+def test_ranks_one_after_the_other_are_told_from_runs():
+    t = truth(130, ranks=2)
+    t.seconds[0] *= 1.5  # the slower rank is the first in the log
+    begin = [b"Use GPU: %d for training\n=> creating model 'resnet50'\n" % gpu for gpu in (0, 1)]
+    path = "4n8g/r50_b128_fp32_1.log"
+    slowest = 32 * 128 * 100 / t.seconds[0, 20:120].sum()
+    result = parse_bytes(blocks_of_two(t, 0, begin), Wanted(), path)
+    assert result.throughput == pytest.approx(slowest, rel=0.001)
+    assert "2 ranks print into it" in " ".join(result.reasons)
+    result = parse_bytes(blocks_of_two(t, 5, [b"", begin[1]]), Wanted(), path)
+    slowest = 32 * 128 * 100 / t.seconds[0, 25:125].sum()
+    assert result.throughput == pytest.approx(slowest, rel=0.001)
+    # The same rank once more, or all ranks' beginnings, is another run.
+    for again in (begin[0], b"".join(begin)):
+        result = parse_bytes(blocks_of_two(t, 0, [begin[0], again]), Wanted(), path)
+        last = 32 * 128 * 100 / t.seconds[1, 20:120].sum()
+        assert result.throughput == pytest.approx(last, rel=0.001)
+        assert "the log holds 2 runs" in result.reasons[0]
+
+
+def test_one_step_that_is_named_again_and_again_gives_no_figure():
+    stuck = "2023-03-26 13:43:{:02d},405:INFO:epoch: [1/10] step: [10/85], lr: 0.001, loss: {}, "
+    stuck += "per step time: {}.379 ms"
+    lines = [stuck.format(second, 1.5 - second / 100, 300 + second) for second in range(6)]
+    result = parse_bytes("\n".join([*lines, ""]).encode(), Wanted(), "train_b32.log")
+    assert (result.status, result.throughput, result.steps) == ("short", None, 0)
+    (reason,) = result.reasons
+    assert reason.startswith("lines 1 to 6 all name one step, and have other figures")
 
 
 @pytest.mark.parametrize("prefix", ["", "mpirun"])

@@ -69,6 +69,47 @@ def test_the_table_shows_cases_and_reasons(tmp_path, capsys, monkeypatch):
     assert "5 logs: 1 failed, 4 ok" in out
 
 
+def test_of_many_logs_each_kind_of_reason_is_told(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for number in range(1, 50):
+        log = write("oneflow-benchmark", truth(130, ranks=8, seed=number))
+        folder = tmp_path / ("2n8g" if number <= 28 else "1n8g")
+        folder.mkdir(exist_ok=True)
+        (folder / f"r50_b128_fp32_{number}.log").write_bytes(log)
+    (tmp_path / "1n8g" / "r50_b128_fp32_50.log").write_bytes(b"Killed\n")
+    code, out, _ = dlscale(capsys, "parse", tmp_path, "--rule", "both")
+    assert code == 1
+    lines = out.splitlines()
+    told = lines.index("  devices: the log says 8, its path 16; the log's is taken")
+    assert lines[told - 1] == "28 logs, such as 2n8g/r50_b128_fp32_1.log"
+    assert "  dlperf-v1: " in out
+    assert "1n8g/r50_b128_fp32_50.log\n  line 1: " in out
+    assert max(map(len, lines[: lines.index("1n8g/r50_b128_fp32_50.log")])) <= 80
+
+
+def test_both_rules_have_their_speedups(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    for label, ranks in (("1n1g", 1), ("1n8g", 8)):
+        (tmp_path / label).mkdir()
+        t = truth(130, ranks=ranks)
+        t.seconds[:, 5:21] *= 2  # the warm-up, which DLPerf's extractor takes for the run
+        log = write("pytorch-examples", t)
+        (tmp_path / label / "r50_b128_fp32_1.log").write_bytes(log)
+    _, out, _ = dlscale(capsys, "parse", tmp_path, "--rule", "both")
+    assert "Cases, by the rules uniform and dlperf-v1" in out
+    (row,) = [line.split() for line in out.splitlines() if line.startswith(" resnet50 1n8g")]
+    assert 7.9 < float(row[5]) < 8.1
+    assert 1.9 < float(row[7]) < 2.3
+    assert "after these: it is about the warm-up" in out
+
+
+def test_options_for_logs_are_refused_for_a_run(tmp_path, capsys):
+    for words in (["--csv"], ["--rule", "both"], ["--batch", "64"], ["--steps", "10"]):
+        code, out, err = dlscale(capsys, "parse", *words, "--results", tmp_path)
+        assert (code, out) == (2, "")
+        assert f"{words[0]} is for logs that are no run of ours" in err
+
+
 def test_relative_paths_and_several_of_them(tmp_path, capsys, monkeypatch):
     make_tree(tmp_path / "logs")
     monkeypatch.chdir(tmp_path)
@@ -98,6 +139,9 @@ def test_escape_sequences_do_not_reach_the_terminal(tmp_path, capsys):
     [
         (["nothing-there"], "neither a run's folder nor a run"),
         (["nothing-there", "x"], "nothing-there is not there"),
+        (["nothing/there"], "nothing/there is not there: name a log, a folder of logs, or a run"),
+        (["there.log"], "there.log is not there"),
+        ([".", "--json", "--csv"], "not allowed with argument --json"),
         (["."], "has no log in it"),
         (["empty", "--format", "no-such"], "invalid choice: 'no-such'"),
         (["empty", "--steps", "0"], "'0' is not a whole number"),
