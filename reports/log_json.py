@@ -98,6 +98,7 @@ def _case(case: LogCase) -> dict[str, Any]:
         "precision": case.facts.precision,
         "batch_size": case.facts.batch_size,
         "logs": [log.log for log in case.logs],
+        "repeats": case.repeats,
         "counted": case.counted,
         "throughput": estimate_json(case.throughput),
         "short": case.short,

@@ -135,7 +135,7 @@ def _print_cases(cases: Mapping[str, Sequence[LogCase]], root: str, console: Con
         number = counted(reasons.count(reason), "case")
         console.print(f"No speedup for {number}: {reason}.", style="dim", highlight=False)
     if len(rules) == 1 and any(one.throughput and not _has_interval(one) for one in firsts):
-        console.print("A 95 % interval needs at least six logs that count.", style="dim")
+        console.print("A 95 % interval needs at least six repeats that count.", style="dim")
 
 
 def _cases_table(rows: Sequence[tuple[LogCase, ...]], rules: Sequence[str], root: str) -> Table:
@@ -143,7 +143,7 @@ def _cases_table(rows: Sequence[tuple[LogCase, ...]], rules: Sequence[str], root
     one_rule = ("images/s", *(["95 % interval"] if intervals else []), "speedup")
     several = tuple(f"{what} {rule}" for rule in rules for what in ("images/s", "speedup"))
     columns = several if len(rules) > 1 else one_rule
-    table = _table(("case",), (*columns, "over", "logs"))
+    table = _table(("case",), (*columns, "over", "repeats"))
     formats = len({row[0].format for row in rows}) > 1
     series = len({row[0].series for row in rows}) > 1
     texts = [_case_name(row[0], formats=formats) for row in rows]
@@ -159,7 +159,7 @@ def _cases_table(rows: Sequence[tuple[LogCase, ...]], rules: Sequence[str], root
                 plain(text + name),
                 *_case_cells(row, intervals=intervals),
                 plain(row[0].base or NOTHING),
-                f"{row[0].counted} of {len(row[0].logs)}",
+                f"{row[0].counted} of {row[0].repeats}",
             )
     return table
 

@@ -6,8 +6,8 @@ The plain extractor reads line by line, with one regular expression and the same
 timed in turn, as whole processes, so that a drift of the machine falls on both.
 """
 
+import os
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -56,16 +56,22 @@ def main() -> int:
 def _compare(name: str, where: Path, commands: dict[str, Callable[[str], list[str]]]) -> None:
     lines = sum(_lines(path) for path in where.rglob("*.log"))
     seconds: dict[str, list[float]] = {one: [] for one in commands}
+    memory: dict[str, float] = {}
     for _ in range(ROUNDS):
         for one, command in commands.items():
             begin = time.perf_counter()
-            subprocess.run(command(str(where)), check=True, stdout=subprocess.DEVNULL)
+            process = subprocess.Popen(command(str(where)), stdout=subprocess.DEVNULL)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            if process.returncode:
+                raise SystemExit(f"{one} exited with {process.returncode}")
             seconds[one].append(time.perf_counter() - begin)
+            memory[one] = usage.ru_maxrss / 1024
     ours, plain = (sorted(values)[ROUNDS // 2] for values in seconds.values())
-    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(
         f"{name}, {lines:,} lines: dlscale parse {ours:.1f} s, line by line {plain:.1f} s: "
-        f"{plain / ours:.1f} times the lines per second; largest process so far {memory:.0f} MiB"
+        f"{plain / ours:.1f} times the lines per second; "
+        f"in memory {memory['dlscale parse']:.0f} and {memory['line by line']:.0f} MiB"
     )
 
 

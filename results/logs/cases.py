@@ -1,12 +1,12 @@
 """From judged logs to one line per case: median, interval, speedup over the base."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from results.logs.facts import Facts, is_label, without_numbers
-from results.logs.verdict import LogResult
+from results.logs.facts import Facts, is_label, job_of, without_numbers
+from results.logs.verdict import LogResult, Status
 from results.statistics import Estimate, median_estimate, ratio_estimate
 
 Rate = Callable[[LogResult], float | None]
@@ -18,9 +18,11 @@ class LogCase:
 
     `series` is the folder that holds the folders of the cases, `name` what the names of its logs
     have in common: logs of two folders are not mixed, nor such whose names differ in more than
-    numbers. `throughput` is the median of the logs that are `ok`, in images/s of the whole job; of
-    those that are `short` where none is, and then `short` is set; `spread` is the largest of them
-    over the smallest. `speedup` is over `base`, a label; where there is none, `no_base` says why.
+    numbers. The logs of a job's ranks are one repeat, with the slowest one's figure; `counted` of
+    `repeats` count. `throughput` is the median of the repeats that are `ok`, in images/s of the
+    whole job; of those that are `short` where none is, and then `short` is set; `spread` is the
+    largest of them over the smallest. `speedup` is over `base`, a label; where there is none,
+    `no_base` says why.
     """
 
     series: str
@@ -29,6 +31,7 @@ class LogCase:
     facts: Facts
     logs: tuple[LogResult, ...]
     counted: int
+    repeats: int
     throughput: Estimate | None = None
     spread: float = 1.0
     short: bool = False
@@ -82,9 +85,11 @@ def _name(result: LogResult) -> str:
 
 
 def _case(logs: Sequence[LogResult], rate: Rate) -> LogCase:
-    ok = [value for log in logs if log.status == "ok" and (value := rate(log))]
-    short = [value for log in logs if log.status == "short" and (value := rate(log))]
-    values = ok or short
+    jobs: dict[str, list[LogResult]] = defaultdict(list)
+    for log in logs:
+        jobs[job_of(PurePath(log.log))].append(log)
+    ok = _rates(jobs.values(), "ok", rate)
+    values = ok or _rates(jobs.values(), "short", rate)
     first = logs[0]
     return LogCase(
         series=_series(first),
@@ -93,10 +98,21 @@ def _case(logs: Sequence[LogResult], rate: Rate) -> LogCase:
         facts=first.facts,
         logs=tuple(logs),
         counted=len(values),
+        repeats=len(jobs),
         throughput=median_estimate(values) if values else None,
         spread=max(values) / min(values) if values else 1.0,
         short=bool(values) and not ok,
     )
+
+
+def _rates(jobs: Iterable[Sequence[LogResult]], status: Status, rate: Rate) -> list[float]:
+    """Return the throughput of each job's slowest rank; a job of which one failed has none."""
+    found = []
+    for logs in jobs:
+        rates = [value for log in logs if log.status == status and (value := rate(log))]
+        if rates and all(log.status != "failed" for log in logs):
+            found.append(min(rates))
+    return found
 
 
 def _with_speedup(case: LogCase, cases: Sequence[LogCase]) -> LogCase:

@@ -33,6 +33,12 @@ _DEVICES = re.compile(
 _REPEAT = re.compile(r"^(?:.*[a-z][^/]*)_(\d{1,6})$", re.IGNORECASE)
 # So many parts of a path, the file's name among them, can be about the log.
 NEAR = 4
+# One file per rank: Paddle's `workerlog.0`, msrun's `worker_0.log`, `x_rank0.log`; torchrun's
+# `attempt_0/3/stdout.log`.
+_RANK = re.compile(
+    r"(?:^|[._-])(?:workerlog|worker|trainer|rank|node)[._-]?\d{1,6}(?![^.])", re.IGNORECASE
+)
+_RANK_FOLDER = re.compile(r"/\d{1,6}/std(?:out|err)(?:\.log)?$")
 _NUMBERS = re.compile(r"\d+")
 _SUFFIXES = (".gz", ".xz", ".bz2", ".log", ".txt", ".out", ".err")
 
@@ -108,10 +114,21 @@ def facts_of_path(path: PurePath) -> Facts:
 
 
 def _stem(path: PurePath) -> str:
+    """Return a log's name without its suffixes, and without its rank."""
     name = path.name
     while name.lower().endswith(_SUFFIXES):
         name = name[: name.rindex(".")]
-    return name
+    rank = _RANK.search(name)
+    return name[: rank.start()] if rank else name
+
+
+def job_of(path: PurePath) -> str:
+    """Return what the files of one job's ranks have in common: folder, and name without rank."""
+    if _RANK_FOLDER.search(path.as_posix()):
+        return str(path.parent.parent)
+    stem = _stem(path)
+    plain = path.name.startswith(stem) and _RANK.search(path.name[len(stem) :]) is None
+    return str(path) if plain else str(path.parent / stem)
 
 
 def without_numbers(path: PurePath) -> str:

@@ -29,7 +29,8 @@ class LogReading:
     `unread` counts those that were passed over; `beginning` are the first of the log, whatever
     follows. `begins` are the lines with which a run says that it begins, `rank_begins` those with
     which a rank does, each with its number; `others` counts those that are no training, and `cut`
-    is the last line where it is not whole. `key` as in `Parts`.
+    is the last line where it is not whole. `key` as in `Parts`. `ends_as` names the format of the
+    last steps, if it is another one.
     """
 
     format: Format | None = None
@@ -45,6 +46,7 @@ class LogReading:
     unread: int = 0
     cut: int = 0
     key: Key | None = None
+    ends_as: str = ""
 
 
 def read(stream: IO[bytes], formats: Sequence[Format], *, keep: int) -> LogReading:
@@ -55,9 +57,9 @@ def read(stream: IO[bytes], formats: Sequence[Format], *, keep: int) -> LogReadi
     """
     reading = LogReading()
     keeper = Keeper(keep)
-    size, line = 0, 1
+    size, line, tail = 0, 1, b""
     for raw in blocks(stream):
-        parts = [raw]
+        parts, tail = [raw], raw[-MOST_OF_HEAD:]
         while parts:
             part = parts.pop()
             if reading.format and keeper.enough:
@@ -77,7 +79,16 @@ def read(stream: IO[bytes], formats: Sequence[Format], *, keep: int) -> LogReadi
             break
     reading.lines = line - 1
     reading.entries, reading.unread = keeper.entries, keeper.unread
+    reading.ends_as = _other_format(clean(tail), reading.format, formats)
     return reading
+
+
+def _other_format(tail: bytes, form: Format | None, formats: Sequence[Format]) -> str:
+    """Return the format of a log's last steps, if that is not the one it was read in."""
+    if form is None or form.step.search(tail):
+        return ""
+    found = [one for one in formats if one.recognises(tail) and one.step.search(tail)]
+    return found[0].name if found and form.name not in found[0].yields_to else ""
 
 
 def _middle(part: bytes) -> int:

@@ -210,6 +210,9 @@ def _notes_on_streams(reading: LogReading, streams: Streams) -> Iterator[str]:
     if streams.doubles:
         lines = counted(streams.doubles, "line")
         yield f"{lines} with the figures of the line before, taken for one printed twice"
+    if reading.ends_as:
+        form = reading.ends_as
+        yield f"its last steps are of another format, which is not read: --format {form} reads them"
     if reading.cut:
         yield f"line {reading.cut}, the last, is cut and left out"
 

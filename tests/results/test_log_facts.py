@@ -8,7 +8,7 @@ import pytest
 from log_writer import truth, write
 
 from results.logs.cases import cases_of
-from results.logs.facts import Facts, facts_of_path
+from results.logs.facts import Facts, facts_of_path, job_of
 from results.logs.notices import notices_on
 from results.parse_logs import Wanted, parse_bytes
 
@@ -23,6 +23,8 @@ PATHS = {
     "b128-logs/4n8g-fp16.log": (4, 8, 128, "amp", None),
     "b64/8gpu/2n2g/home/me/logs/train.log": (None, None, None, None, None),
     "r50/v1/train.log": (None, None, None, None, None),
+    "1n8g/r50_b64_fp32_4_rank3.log": (1, 8, 64, "fp32", 4),
+    "1n8g/workerlog.3": (1, 8, None, None, None),
     "0n0g/b0.log": (None, None, None, None, None),
 }
 
@@ -183,12 +185,46 @@ def test_the_base_is_named_alike_or_the_only_one():
     assert (eight.base, round(eight.speedup.value)) == ("1n1g", 8)
 
 
+JOBS = {
+    "a/1n8g/workerlog.0": "a/1n8g",
+    "a/1n8g/worker_3.log": "a/1n8g",
+    "a/1n8g/r50_b128_fp32_2_rank7.log.gz": "a/1n8g/r50_b128_fp32_2",
+    "a/attempt_0/3/stdout.log": "a/attempt_0",
+    "a/r50_b128_fp32_2.log": "a/r50_b128_fp32_2.log",
+    "a/my_ranked2.log": "a/my_ranked2.log",
+    "node1.log": ".",
+}
+
+
+@pytest.mark.parametrize("path", JOBS)
+def test_which_files_are_of_one_job(path):
+    assert job_of(PurePosixPath(path)) == JOBS[path]
+
+
+def test_the_files_of_ranks_are_one_repeat_and_the_slowest_counts():
+    t = truth(130, ranks=8)
+    ranks = [replace(t, seconds=t.seconds[rank : rank + 1]) for rank in range(8)]
+    logs = {f"1n8g/workerlog.{rank}": write("pytorch-examples", ranks[rank]) for rank in range(8)}
+    results = [parse_bytes(log, Wanted(given=Facts(batch_size=128)), p) for p, log in logs.items()]
+    (case,) = cases_of(results)
+    assert (case.counted, case.repeats, len(case.logs)) == (1, 1, 8)
+    assert case.throughput.value == pytest.approx(t.throughput(20, 120), rel=0.001)
+    assert notices_on([case]) == []
+    (failed,) = cases_of([*results[:7], replace(results[7], status="failed", throughput=None)])
+    assert (failed.counted, failed.repeats, failed.throughput) == (0, 1, None)
+    mute = [
+        parse_bytes(log, Wanted(), f"b128/x/{PurePosixPath(p).name}") for p, log in logs.items()
+    ]
+    (notice,) = notices_on(cases_of(mute))
+    assert "8 logs of b128/x are of ranks, and nothing says how many devices there were" in notice
+
+
 def test_repeats_that_differ_much_are_told():
     results = tree("a/1n1g/r50_b128_1.log", "a/1n1g/r50_b128_2.log")
     assert notices_on(cases_of(results)) == []
     slow = replace(results[1], throughput=results[1].throughput / 1.5)
     (notice,) = notices_on(cases_of([results[0], slow]))
-    assert notice.startswith("the 2 logs of 1n1g in a differ by a factor of 1.5")
+    assert notice.startswith("the 2 repeats of 1n1g in a differ by a factor of 1.5")
 
 
 def test_a_speedup_over_a_log_that_does_not_say_its_model_is_told():
@@ -200,7 +236,7 @@ def test_a_speedup_over_a_log_that_does_not_say_its_model_is_told():
 
 
 def test_an_equal_repeat_number_is_told():
-    results = tree("a/1n1g/r50_b128_fp32_1.log", "a/1n1g/r50_b128_fp32_1.log")
+    results = tree("a/1n1g/r50_b128_fp32_1.log", "a/1n1g/r50_b128_fp32_1.txt")
     (notice,) = notices_on(cases_of(results))
     assert notice.startswith("2 logs say that they are repeat 1 of one case")
 

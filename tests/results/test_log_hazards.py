@@ -1,6 +1,7 @@
 """Each hazard that broke a published extractor, and the right reading of it."""
 
 import gzip
+import json
 import zipfile
 from dataclasses import replace
 from datetime import datetime
@@ -433,3 +434,29 @@ def test_a_mean_of_rates_is_told():
     assert result.throughput >= t.throughput(20, 120)
     assert any("mean of its steps' rates" in reason for reason in result.reasons)
     assert not any("rates" in reason for reason in parse(write("ngc-pytorch", truth(250))).reasons)
+
+
+def docker(printed, *, whole):
+    record = {"log": printed, "stream": "stderr", "time": "2026-12-01T10:00:00.000000001Z"}
+    return json.dumps(record, separators=(",", ":"))[: None if whole else -20]
+
+
+def test_what_docker_keeps_of_a_container():
+    t = truth(130)
+    printed = write("pytorch-examples", t).decode().splitlines(keepends=True)
+    records = [docker(line, whole=True) for line in printed]
+    result = parse("\n".join([*records, docker(printed[-1], whole=False)]).encode())
+    assert (result.status, result.throughput) == ("ok", near(t))
+    result = parse("\n".join([*records, docker(f"{OUT_OF_MEMORY}\n", whole=True), ""]).encode())
+    assert result.reasons[0].startswith(f"line {len(printed) + 1}: out of memory")
+
+
+def test_a_log_that_ends_in_another_format_is_told():
+    t = truth(130)
+    both = write("gluon-cv", t) + write("pytorch-examples", t)
+    result = parse(both)
+    assert (result.format, result.throughput) == ("gluon-cv", near(t))
+    assert "last steps are of another format, which is not read: --format pytorch-examples" in (
+        " ".join(result.reasons)
+    )
+    assert not any("another format" in reason for reason in parse(write("gluon-cv", t)).reasons)
