@@ -1,6 +1,7 @@
 """Why the processes of a repeat ended badly, read off their exit codes and logs."""
 
 import re
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ _ERROR = re.compile(r"^(?:[\w.]*(?:Error|Exception|Interrupt|Exit)\b:?.*|.*\berr
 # What the ranks that are left say when another has gone: never the cause.
 _CONSEQUENCE = re.compile(
     r"Connection (?:reset|closed|refused)|connection closed by peer|Broken pipe|ChildFailedError|"
+    r"gloo::\w*Exception|Error Message Summary|(?:Process abort|Termination) signal|"
     r"SignalException|DistBackendError|DistNetworkError|Timed out waiting|torchrun_|exitcode"
 )
 # torchrun's table of how its ranks ended.
@@ -67,9 +69,21 @@ def explain(exit_codes: Sequence[int | None], logs: Mapping[str, str], *, oom_ki
     signals = _SIGNAL.findall("\n".join(last))
     # SIGTERM is what the launcher sent to the ranks that were left.
     gone = next((said for said in signals if "SIGTERM" not in said), "")
-    return Ending(
-        "failed", f"launcher {why}" + (f"; a rank had {gone}" if gone else ""), _tail(last)
-    )
+    gone = f"a rank had {gone}" if gone else _silent(lines)
+    return Ending("failed", f"launcher {why}" + (f"; {gone}" if gone else ""), _tail(last))
+
+
+def _silent(lines: Mapping[str, Sequence[str]]) -> str:
+    """Return which ranks' logs break off, if others say that they were left: those were killed."""
+    ranks = {name: text for name, text in lines.items() if not name.startswith("launcher")}
+    silent = [
+        name
+        for name, text in ranks.items()
+        if not any('"key": "run_stop"' in line or _CONSEQUENCE.search(line) for line in text)
+    ]
+    if not silent or len(silent) == len(ranks):
+        return ""
+    return f"{', '.join(silent)} broke off without a word, as when killed"
 
 
 def printable(text: str) -> str:
@@ -100,4 +114,8 @@ def _short(line: str) -> str:
 
 
 def _exit(code: int) -> str:
-    return f"exited with {code}" if code >= 0 else f"was ended by signal {-code}"
+    if code < 0:
+        return f"was ended by signal {-code}"
+    # A launcher that passes a rank's own code on, -9, exits with 247.
+    name = next((one.name for one in signal.Signals if one == 256 - code), "")
+    return f"exited with {code}" + (f", as if a rank had {name}" if name else "")

@@ -24,7 +24,8 @@ KILL_SECONDS = 30.0
 def start(command: NodeCommand, log: Path, scratch: str | None = None) -> "subprocess.Popen[bytes]":
     """Start a node's command in a session of its own; its output goes to `log`.
 
-    `scratch` is its folder for temporary files, where it is not to be the machine's. Raises
+    `scratch` is the folder it is started in, and for its temporary files: the user's own may hold
+    modules that would be imported, and launchers leave files where they are. Raises
     `InputError` where the program cannot be started, OSError where the log cannot be made.
     """
     temporary = {"TMPDIR": scratch} if scratch else {}
@@ -33,6 +34,7 @@ def start(command: NodeCommand, log: Path, scratch: str | None = None) -> "subpr
             return subprocess.Popen(
                 command.arguments,
                 env={**_inherited(), **command.environment, **temporary},
+                cwd=scratch,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,

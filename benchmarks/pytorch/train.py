@@ -73,6 +73,27 @@ class CudaClock:
         return [self.start.elapsed_time(event) / 1000 for event in self.events]
 
 
+def build_network():
+    """Return ResNet-50 v1.5, ready to be trained."""
+    return torchvision.models.resnet50(num_classes=arguments.CLASSES).train()
+
+
+def build_loss():
+    """Return cross entropy with label smoothing."""
+    return torch.nn.CrossEntropyLoss(label_smoothing=arguments.LABEL_SMOOTHING)
+
+
+def build_optimiser(model, learning_rate):
+    """Return momentum SGD with the weight decay added to the gradient of every parameter."""
+    return torch.optim.SGD(
+        model.parameters(),
+        lr=learning_rate,
+        momentum=arguments.MOMENTUM,
+        weight_decay=arguments.WEIGHT_DECAY,
+        fused=True,
+    )
+
+
 def weights_checksum(model):
     """Return a digest of all parameters: equal on two ranks only if every bit is."""
     digest = hashlib.blake2b(digest_size=16)
@@ -127,22 +148,16 @@ def main():
     log.event("opt_name", "sgd")
     log.event("opt_base_learning_rate", global_batch / 1000)
 
-    model = torchvision.models.resnet50(num_classes=arguments.CLASSES)
+    model = build_network()
     parameters = sum(p.numel() for p in model.parameters() if p.requires_grad)
     log.event("parameter_count", parameters)
-    model = model.to(device, memory_format=layout).train()
+    model = model.to(device, memory_format=layout)
     trained = torch.compile(model) if args.compile else model
     if world_size > 1:
         ids = [local_rank] if args.device == "cuda" else None
         trained = DistributedDataParallel(trained, ids, gradient_as_bucket_view=True)
-    loss_of = torch.nn.CrossEntropyLoss(label_smoothing=arguments.LABEL_SMOOTHING).to(device)
-    optimiser = torch.optim.SGD(
-        model.parameters(),
-        lr=arguments.learning_rate(1, global_batch),
-        momentum=arguments.MOMENTUM,
-        weight_decay=arguments.WEIGHT_DECAY,
-        fused=True,
-    )
+    loss_of = build_loss().to(device)
+    optimiser = build_optimiser(model, arguments.learning_rate(1, global_batch))
     scaler = torch.amp.GradScaler(args.device, enabled=dtype == torch.float16)
     autocast = torch.autocast(args.device, dtype=dtype) if amp else contextlib.nullcontext()
     batches = iter(loaders.batches(args, device, dtype, layout, rank, world_size))

@@ -7,103 +7,37 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+from harness import (
+    FAULTS,
+    QUICK,
+    ROOT,
+    bench,
+    environment,
+    living,
+    plan_case,
+    run_script,
+    the_run,
+)
 
-from results.formats import mllog
 from results.record import read_repeat
 from results.store import read_stored_run
 from results.summary import summarise
-from results.verdict import judge
-from runners import paths
-from runners.bench import Place, run_one
-from runners.environment import ensure_environment, python_of
-from runners.input_data import SAMPLE, ensure_sample
+from runners.input_data import SAMPLE
 from runners.machine import this_machine
-from runners.manifest import load_manifest
-from runners.matrix import make_plan
-from runners.request import Request
 
 pytestmark = pytest.mark.slow
-ROOT = Path(__file__).parents[2]
-FAULTS = Path(__file__).parent / "faults"
-QUICK = ["--image-size=64", "--batch=4", "--warmup=1", "--steps=3"]
 
 
 @pytest.fixture(scope="session")
 def python():
-    from rich.console import Console
-
-    ensure_sample(SAMPLE, Console(stderr=True))
-    return python_of(ensure_environment(load_manifest("pytorch"), paths.ENVIRONMENTS))
-
-
-class Quiet:
-    """A progress display that shows nothing."""
-
-    def phase(self, name):
-        pass
-
-
-def bench(tmp_path, *options):
-    command = [sys.executable, "-m", "runners.cli", "bench", "pytorch", *options]
-    folders = [f"--results={tmp_path / 'runs'}", f"--reports={tmp_path / 'reports'}"]
-    return subprocess.run(
-        [*command, *folders], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-
-
-def the_run(tmp_path):
-    (record,) = (tmp_path / "runs").glob("*/record.json")
-    return record.parent
-
-
-def living(token):
-    """Return the pids whose environment holds the token, by reading /proc ourselves."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if token.encode() in path.read_bytes():
-                found.append(path.parent.name)
-        except OSError:
-            continue
-    return found
-
-
-def plan_case(**request):
-    fields = {"image_size": 64, "batch_size": 4, "warmup": 1, "steps": 3, "devices": 2}
-    asked = Request(framework="pytorch", cases=["1n2g"], device="cpu", **{**fields, **request})
-    manifest = load_manifest("pytorch")
-    return make_plan(asked, manifest.about, this_machine(), None).cases[0]
-
-
-def run_script(python, script, folder, case, **place):
-    """Run one repeat with another script in place of train.py, as the driver would."""
-    from dataclasses import replace
-
-    import msgspec
-
-    manifest = load_manifest("pytorch")
-    if script:
-        about = msgspec.structs.replace(manifest.about, script=str(FAULTS / script))
-        manifest = replace(manifest, about=about)
-    where = {
-        "data": str(SAMPLE / "train"),
-        "hosts": ["here"],
-        "gpus": [],
-        "seed": 0,
-        "timeout": 300.0,
-    }
-    place = Place(manifest=manifest, python=python, **{**where, **place})
-    record = run_one(case, 1, place, folder, Quiet())
-    logs = [mllog.read(path.read_bytes()) for path in sorted(folder.glob("rank*.log"))]
-    return judge(record, logs), record
+    return environment("pytorch")
 
 
 def test_a_ladder_of_nodes_and_devices(tmp_path, python):
     del python
-    done = bench(tmp_path, "--nodes=2", "--devices=1", "--repeats=1", *QUICK)
+    done = bench("pytorch", tmp_path, "--nodes=2", "--devices=1", "--repeats=1", *QUICK)
     assert done.returncode == 0, done.stderr
     assert "emulated" in done.stdout
     run = summarise(read_stored_run(the_run(tmp_path)))
@@ -132,9 +66,8 @@ def test_a_ladder_of_nodes_and_devices(tmp_path, python):
     ],
 )
 def test_two_ranks_with_each_kind_of_input(tmp_path, python, request_):
-    case = plan_case(**request_)
-    data = "" if case.data == "synthetic" else str(SAMPLE / "train")
-    result, record = run_script(python, None, tmp_path / "repeat", case, data=data)
+    case = plan_case("pytorch", **request_)
+    result, record = run_script("pytorch", python, None, tmp_path / "repeat", case)
     assert result.reason == "", record.tail
     assert result.throughput > 0
 
@@ -150,7 +83,9 @@ def test_two_ranks_with_each_kind_of_input(tmp_path, python, request_):
     ],
 )
 def test_a_run_that_is_not_good_is_caught(tmp_path, python, script, outcome, reason):
-    result, record = run_script(python, script, tmp_path / "repeat", plan_case())
+    result, record = run_script(
+        "pytorch", python, script, tmp_path / "repeat", plan_case("pytorch")
+    )
     assert result.throughput is None
     assert record.outcome == outcome
     assert reason in result.reason
@@ -159,16 +94,16 @@ def test_a_run_that_is_not_good_is_caught(tmp_path, python, script, outcome, rea
 
 
 def test_gradients_that_are_not_averaged_are_caught_on_synthetic_data_too(tmp_path, python):
-    case = plan_case(data="synthetic")
-    result, _ = run_script(python, "no_sync.py", tmp_path / "repeat", case, data="")
+    case = plan_case("pytorch", data="synthetic")
+    result, _ = run_script("pytorch", python, "no_sync.py", tmp_path / "repeat", case)
     assert "weights of ranks 0 and 1 differ" in result.reason
 
 
 def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):
     memory = this_machine().memory
     batch = memory // (3 * 64 * 64 * 4) * 2
-    case = plan_case(batch_size=batch, data="synthetic")
-    result, record = run_script(python, None, tmp_path / "repeat", case, data="")
+    case = plan_case("pytorch", batch_size=batch, data="synthetic")
+    result, record = run_script("pytorch", python, None, tmp_path / "repeat", case)
     assert record.outcome == "out of memory", record.tail
     assert result.throughput is None
 
@@ -181,7 +116,9 @@ def test_a_damaged_image_is_named(tmp_path, python):
         (folder / image.name).write_bytes(image.read_bytes())
     cut = folder / "cut.JPEG"
     cut.write_bytes(whole[0].read_bytes()[:5000])
-    result, _ = run_script(python, None, tmp_path / "repeat", plan_case(), data=str(folder.parent))
+    result, _ = run_script(
+        "pytorch", python, None, tmp_path / "repeat", plan_case("pytorch"), data=str(folder.parent)
+    )
     assert "damaged image" in result.reason
     assert str(cut) in result.reason
 
@@ -218,8 +155,10 @@ def test_interrupting_the_second_case_and_resuming(tmp_path, python, number):
 
 
 def test_a_rank_that_ignores_sigterm_is_ended_too(tmp_path, python):
-    case = plan_case(steps=2000)
-    result, record = run_script(python, "stubborn.py", tmp_path / "repeat", case, timeout=20.0)
+    case = plan_case("pytorch", steps=2000)
+    result, record = run_script(
+        "pytorch", python, "stubborn.py", tmp_path / "repeat", case, timeout=20.0
+    )
     assert record.outcome == "hung"
     assert result.throughput is None
     assert not living(record.commands[0].environment["DLSCALE_TOKEN"])
@@ -227,9 +166,9 @@ def test_a_rank_that_ignores_sigterm_is_ended_too(tmp_path, python):
 
 def test_the_instrumentation_costs_under_half_a_percent(tmp_path, python):
     """The clock's share of a step: many stamps are timed, against a real step's duration."""
-    result, _ = run_script(python, None, tmp_path / "repeat", plan_case())
+    result, _ = run_script("pytorch", python, None, tmp_path / "repeat", plan_case("pytorch"))
     cost = subprocess.run(
-        [python, FAULTS / "instrumentation.py"],
+        [python, FAULTS / "pytorch_instrumentation.py"],
         capture_output=True,
         text=True,
         check=True,

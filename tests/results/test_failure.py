@@ -67,6 +67,17 @@ PEER = TRACE.format("RuntimeError: [gloo/pair.cc] Connection closed by peer [127
             "failed",
             "the loss of step 2 is nan",
         ),
+        (
+            {
+                "rank0": "what():  gloo::TimeoutException\nError Message Summary:\n",
+                "rank1": "training",
+                "rank2": ':::MLLOG {"key": "run_stop"}',
+            },
+            0,
+            "failed",
+            "launcher exited with 1; rank1 broke off without a word, as when killed",
+        ),
+        ({"rank0": "a", "rank1": "b"}, 0, "failed", "launcher exited with 1"),
         ({}, 0, "failed", "launcher exited with 1"),
     ],
 )
@@ -74,6 +85,13 @@ def test_causes(logs, oom_kills, outcome, reason):
     ending = explain([1], logs, oom_kills=oom_kills)
     assert ending.outcome == outcome
     assert reason in ending.reason
+
+
+def test_a_signal_that_the_launcher_passes_on():
+    assert explain([247], {}, oom_kills=0).reason == (
+        "launcher exited with 247, as if a rank had SIGKILL"
+    )
+    assert explain([2], {}, oom_kills=0).reason == "launcher exited with 2"
 
 
 def test_a_run_that_ended_well_is_not_searched_for_errors():

@@ -5,4 +5,4 @@ import signal
 import _train
 
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-_train.run()
+_train.run("pytorch")

@@ -4,4 +4,4 @@ import _train
 import torchvision
 
 torchvision.models.resnet50 = torchvision.models.resnet18
-_train.run()
+_train.run("pytorch")

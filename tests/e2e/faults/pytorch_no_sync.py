@@ -12,4 +12,4 @@ def forward_alone(self, *inputs):
 
 
 DistributedDataParallel.forward = forward_alone
-_train.run()
+_train.run("pytorch")

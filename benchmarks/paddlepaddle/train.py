@@ -1,0 +1,141 @@
+"""Train ResNet-50 v1.5 with PaddlePaddle, and log when each step ended.
+
+The network is paddle.vision's resnet50; ranks are kept in step by paddle.DataParallel over gloo. A
+step on a CPU is done when its call returns. Start it with paddle.distributed.launch, or alone for
+one rank:
+
+    python train.py --batch-size 32 --warmup 5 --steps 20 --data DIR/train
+"""
+
+import hashlib
+import math
+import os
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for `common`
+
+from common import arguments
+from common.step_log import StepLog
+
+args = arguments.parse_arguments(__doc__)
+rank = int(os.environ.get("PADDLE_TRAINER_ID", "0"))
+world_size = int(os.environ.get("PADDLE_TRAINERS_NUM", "1"))
+log = StepLog(args.log_dir, rank, world_size)  # before the long imports: their errors belong there
+
+import loaders
+import paddle
+from paddle import distributed
+
+
+def trained_parameters(model):
+    """Return what the optimiser changes; BatchNorm's running statistics are no such parameters."""
+    return [parameter for parameter in model.parameters() if not parameter.stop_gradient]
+
+
+def build_network():
+    """Return ResNet-50 v1.5, ready to be trained."""
+    model = paddle.vision.models.resnet50(num_classes=arguments.CLASSES)
+    model.train()
+    return model
+
+
+def build_loss():
+    """Return cross entropy with label smoothing."""
+    return paddle.nn.CrossEntropyLoss(label_smoothing=arguments.LABEL_SMOOTHING)
+
+
+def build_optimiser(model, learning_rate):
+    """Return momentum SGD with the weight decay added to the gradient of every parameter."""
+    return paddle.optimizer.Momentum(
+        learning_rate=learning_rate,
+        momentum=arguments.MOMENTUM,
+        weight_decay=paddle.regularizer.L2Decay(arguments.WEIGHT_DECAY),
+        parameters=trained_parameters(model),
+    )
+
+
+def weights_checksum(model):
+    """Return a digest of all trained parameters: equal on two ranks only if every bit is."""
+    digest = hashlib.blake2b(digest_size=16)
+    for parameter in trained_parameters(model):
+        digest.update(parameter.numpy())
+    return digest.hexdigest()
+
+
+def find_fault(losses, checksums, parameters):
+    """Return what makes this run not a good one, as one sentence; empty where nothing does."""
+    if parameters != arguments.PARAMETERS:
+        return "the network has %d parameters, not %d" % (parameters, arguments.PARAMETERS)
+    for step, loss in enumerate(losses, start=1):
+        if not math.isfinite(loss):
+            return "the loss of step %d is %s" % (step, loss)
+    if len(set(checksums)) > 1:
+        odd = next(r for r, c in enumerate(checksums) if c != checksums[0])
+        return "the weights of ranks 0 and %d differ after the last step" % odd
+    return ""
+
+
+def main():
+    """Train, log, check; return the exit code."""
+    log.phase("build")
+    log.event("framework_version", paddle.__version__)
+    paddle.seed(args.seed)
+    paddle.device.set_device("cpu")
+
+    if world_size > 1:
+        distributed.init_parallel_env()
+    global_batch = args.batch_size * world_size
+    if args.global_batch not in (0, global_batch):
+        raise SystemExit(
+            "the global batch is %d (%d ranks x %d), not %d as asked"
+            % (global_batch, world_size, args.batch_size, args.global_batch)
+        )
+    log.event("global_batch_size", global_batch)
+    log.event("opt_name", "sgd")
+    log.event("opt_base_learning_rate", global_batch / 1000)
+
+    model = build_network()
+    parameters = sum(math.prod(p.shape) for p in trained_parameters(model))
+    log.event("parameter_count", parameters)
+    trained = paddle.jit.to_static(model) if args.compile else model
+    if world_size > 1:
+        trained = paddle.DataParallel(trained)
+    loss_of = build_loss()
+    optimiser = build_optimiser(model, arguments.learning_rate(1, global_batch))
+    batches = iter(loaders.batches(args, rank, world_size))
+
+    log.event("run_start", None, "INTERVAL_START")
+    log.phase("warm-up")
+    start = time.perf_counter()
+    losses, waits, ends = [], [], []
+    for step in range(1, args.total_steps + 1):
+        asked = time.perf_counter()
+        images, labels = next(batches)
+        waits.append(time.perf_counter() - asked)
+        optimiser.set_lr(arguments.learning_rate(step, global_batch))
+        loss = loss_of(trained(images), labels)
+        loss.backward()
+        optimiser.step()
+        optimiser.clear_grad()
+        losses.append(loss.detach())
+        if step == args.warmup:
+            log.phase("window")  # the last line before the window ends
+        ends.append(time.perf_counter() - start)
+
+    log.phase("check")
+    losses = [float(loss) for loss in losses]
+    log.steps(ends, losses, waits)
+    mine = weights_checksum(model)
+    log.event("weights_checksum", mine)
+    checksums = [] if world_size > 1 else [mine]
+    if world_size > 1:
+        distributed.all_gather_object(checksums, mine)
+    fault = find_fault(losses, checksums, parameters)
+    log.stop(fault)
+    return 1 if fault else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

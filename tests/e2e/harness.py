@@ -1,0 +1,91 @@
+"""Runs the real command and the real training scripts, of any framework."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from results.formats import mllog
+from results.verdict import judge
+from runners import paths
+from runners.bench import Place, run_one
+from runners.environment import ensure_environment, python_of
+from runners.input_data import SAMPLE, ensure_sample
+from runners.machine import this_machine
+from runners.manifest import load_manifest
+from runners.matrix import make_plan
+from runners.request import Request
+
+ROOT = Path(__file__).parents[2]
+FAULTS = Path(__file__).parent / "faults"
+QUICK = ["--image-size=64", "--batch=4", "--warmup=1", "--steps=3"]
+
+
+class Quiet:
+    """A progress display that shows nothing."""
+
+    def phase(self, name):
+        pass
+
+
+def environment(framework):
+    """Return the interpreter of a framework's environment, built if need be; the sample too."""
+    from rich.console import Console
+
+    ensure_sample(SAMPLE, Console(stderr=True))
+    return python_of(ensure_environment(load_manifest(framework), paths.ENVIRONMENTS))
+
+
+def bench(framework, tmp_path, *options):
+    command = [sys.executable, "-m", "runners.cli", "bench", framework, *options]
+    folders = [f"--results={tmp_path / 'runs'}", f"--reports={tmp_path / 'reports'}"]
+    return subprocess.run(
+        [*command, *folders], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def the_run(tmp_path):
+    (record,) = (tmp_path / "runs").glob("*/record.json")
+    return record.parent
+
+
+def living(token):
+    """Return the pids whose environment holds the token, by reading /proc ourselves."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if token.encode() in path.read_bytes():
+                found.append(path.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+def plan_case(framework, **request):
+    fields = {"image_size": 64, "batch_size": 4, "warmup": 1, "steps": 3, "devices": 2}
+    asked = Request(framework=framework, cases=["1n2g"], device="cpu", **{**fields, **request})
+    manifest = load_manifest(framework)
+    return make_plan(asked, manifest.about, this_machine(), None).cases[0]
+
+
+def run_script(framework, python, script, folder, case, **place):
+    """Run one repeat with another script in place of train.py, as the driver would."""
+    manifest = load_manifest(framework)
+    if script:
+        about = msgspec.structs.replace(
+            manifest.about, script=str(FAULTS / f"{framework}_{script}")
+        )
+        manifest = replace(manifest, about=about)
+    where = {
+        "data": "" if case.data == "synthetic" else str(SAMPLE / "train"),
+        "hosts": ["here"],
+        "gpus": [],
+        "seed": 0,
+        "timeout": 300.0,
+    }
+    place = Place(manifest=manifest, python=python, **{**where, **place})
+    record = run_one(case, 1, place, folder, Quiet())
+    logs = [mllog.read(path.read_bytes()) for path in sorted(folder.glob("rank*.log"))]
+    return judge(record, logs), record

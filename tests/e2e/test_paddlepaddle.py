@@ -1,0 +1,60 @@
+"""PaddlePaddle for real: paddle.distributed.launch, gloo, JPEGs, the built environment."""
+
+import re
+
+import pytest
+from harness import QUICK, bench, environment, living, plan_case, run_script, the_run
+
+from results.store import read_stored_run
+from results.summary import summarise
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def python():
+    return environment("paddlepaddle")
+
+
+def test_a_ladder_of_nodes_and_devices(tmp_path, python):
+    del python
+    done = bench("paddlepaddle", tmp_path, "--nodes=2", "--devices=1", "--repeats=1", *QUICK)
+    assert done.returncode == 0, done.stderr
+    run = summarise(read_stored_run(the_run(tmp_path)))
+    assert [case.case.label for case in run.cases] == ["1n1g", "2n1g"]
+    assert run.cases[1].speedup.value > 0
+    assert run.run.notices == ()  # the launcher's own files went with the repeat
+
+
+@pytest.mark.parametrize("request_", [{}, {"data": "synthetic", "compile": True}])
+def test_two_ranks_with_each_kind_of_input(tmp_path, python, request_):
+    case = plan_case("paddlepaddle", **request_)
+    result, record = run_script("paddlepaddle", python, None, tmp_path / "repeat", case)
+    assert result.reason == "", record.tail
+    assert result.throughput > 0
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("no_sync.py", "weights of ranks 0 and 1 differ"),
+        ("nan_loss.py", "the loss of step 2 is nan"),
+        ("crash.py", "ValueError: rank 1 was told to crash"),
+        ("killed.py", "SIGKILL|rank1 broke off without a word"),
+        ("wrong_network.py", "parameters, not 25557032"),
+    ],
+)
+def test_a_run_that_is_not_good_is_caught(tmp_path, python, script, reason):
+    case = plan_case("paddlepaddle", data="synthetic")
+    result, record = run_script("paddlepaddle", python, script, tmp_path / "repeat", case)
+    assert result.throughput is None
+    assert record.outcome == "failed"
+    assert re.search(reason, result.reason)
+    assert record.tail
+    assert not living(record.commands[0].environment["DLSCALE_TOKEN"])
+
+
+def test_amp_is_refused_where_it_does_nothing(tmp_path):
+    done = bench("paddlepaddle", tmp_path, "--precision=amp")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "PRECISION='amp' is not possible on cpu: choose one of fp32" in done.stderr
