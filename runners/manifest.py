@@ -43,7 +43,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     `start` is the framework's launcher and its arguments after the interpreter, in which
     `{folder}` is the manifest's own; `published` names DLPerf's implementations that a run is set
-    beside, the nearest first.
+    beside, the nearest first. `unavailable` says of a device, a strategy or the like why it cannot
+    be had, or not yet.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     strategies: Choices[str]
     compiler: str = ""
     published: list[str] = []
+    unavailable: dict[str, str] = {}
     on: Annotated[dict[Device, Support], msgspec.Meta(min_length=1)]
 
 

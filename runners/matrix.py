@@ -1,7 +1,7 @@
 """From a request and a machine to the cases of a run."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -87,11 +87,12 @@ def make_plan(request: Request, about: Description, machine: Machine, hosts: int
 def _template(
     request: Request, about: Description, support: Support, device: Device, threads: int
 ) -> Case:
-    precision = _choose("PRECISION", request.precision, support.precisions, device)
+    why = about.unavailable
+    precision = _choose("PRECISION", request.precision, support.precisions, device, why)
     sizes = _sizes(device, precision)
     amp_dtype: AmpDtype = ""
     if precision == "amp":
-        amp_dtype = _choose("AMP_DTYPE", request.amp_dtype, support.amp_dtypes, device)
+        amp_dtype = _choose("AMP_DTYPE", request.amp_dtype, support.amp_dtypes, device, why)
     elif request.amp_dtype:
         raise InputError(
             f"AMP_DTYPE={request.amp_dtype} goes with PRECISION=amp, not {request.precision}."
@@ -111,12 +112,12 @@ def _template(
         amp_dtype=amp_dtype,
         image_size=_default(request.image_size, sizes.image_size),
         data="synthetic" if synthetic else "jpeg",
-        loader="" if synthetic else _choose("LOADER", request.loader, support.loaders, device),
+        loader="" if synthetic else _choose("LOADER", request.loader, support.loaders, device, why),
         workers=0 if synthetic else _default(request.workers, support.workers),
         threads=threads,
-        layout=_choose("LAYOUT", request.layout, support.layouts, device),
+        layout=_choose("LAYOUT", request.layout, support.layouts, device, why),
         compile=request.compile,
-        strategy=_choose("STRATEGY", request.strategy, about.strategies, device),
+        strategy=_choose("STRATEGY", request.strategy, about.strategies, device, why),
         warmup=_default(request.warmup, sizes.warmup),
         steps=_default(request.steps, sizes.steps),
     )
@@ -126,7 +127,7 @@ def _device(request: Request, about: Description, machine: Machine) -> Device:
     kinds = list(about.on)
     if request.device is None and "cpu" in kinds and not ("cuda" in kinds and machine.gpus):
         return "cpu"
-    kind = _choose("DEVICE", request.device or "cuda", kinds, about.name)
+    kind = _choose("DEVICE", request.device or "cuda", kinds, about.name, about.unavailable)
     if kind == "cuda" and not machine.gpus:
         remedy = "use DEVICE=cpu" if "cpu" in kinds else f"{about.name} runs on GPUs alone"
         raise InputError(f"DEVICE=cuda: nvidia-smi finds no GPU on this machine; {remedy}.")
@@ -206,14 +207,19 @@ def _notes(case: Case, machine: Machine, emulated: bool, ranks_here: int) -> lis
     return notes
 
 
-def _choose(option: str, value: str | None, allowed: Sequence[T], where: str) -> T:
+def _choose(
+    option: str, value: str | None, allowed: Sequence[T], where: str, reasons: Mapping[str, str]
+) -> T:
     if value is None:
         return allowed[0]
     for one in allowed:
         if one == value:
             return one
     choices = ", ".join(map(str, allowed))
-    raise InputError(f"{option}={value!r} is not possible on {where}: choose one of {choices}.")
+    why = f" ({reasons[value]})" if value in reasons else ""
+    raise InputError(
+        f"{option}={value!r} is not possible on {where}{why}: choose one of {choices}."
+    )
 
 
 def _default(value: int | None, default: int) -> int:

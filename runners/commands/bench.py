@@ -21,6 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "framework", nargs="?", type=options.framework, help="an implementation of `dlscale list`"
     )
+    parser.epilog = (
+        "`dlscale list` shows each implementation's loaders, layouts, precisions and strategies: "
+        "the first of each is the default."
+    )
     what = parser.add_argument_group("what is measured")
     what.add_argument("--nodes", type=options.positive, help="ladder up to N nodes (default: 1)")
     what.add_argument(
@@ -36,9 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--precision", help="fp32 (default), tf32 or amp")
     what.add_argument("--amp-dtype", help="fp16 or bf16 (default: fp16 on GPUs, bf16 on CPUs)")
     what.add_argument("--image-size", type=options.image_size, help="pixels (default: 224)")
-    what.add_argument("--layout", help="channels_last (default) or channels_first")
+    what.add_argument("--layout", help="channels_last or channels_first")
     what.add_argument("--compile", action="store_true", default=None, help="use the compiler")
-    what.add_argument("--strategy", help="how ranks are kept in step (default: ddp)")
+    what.add_argument("--strategy", help="how ranks are kept in step")
     what.add_argument("--seed", type=options.not_negative, help="of weights and shuffling")
     data = parser.add_argument_group("input")
     data.add_argument(
@@ -47,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="an ImageNet folder, or `synthetic` (default: a sample, made on first use)",
     )
-    data.add_argument("--loader", help="torchvision (default), dali-cpu or dali-gpu")
+    data.add_argument("--loader", help="what reads the images, such as dali-cpu")
     data.add_argument("--workers", type=options.not_negative, help="loader workers per rank")
     how = parser.add_argument_group("how it is measured")
     how.add_argument("--warmup", type=options.not_negative, help="steps dropped")

@@ -46,7 +46,9 @@ def _describe(manifest: "Manifest") -> list[str]:
         amp = f"amp ({' or '.join(support.amp_dtypes)})"
         precisions = [amp if one == "amp" else one for one in support.precisions]
         lines.append(
-            f"    {device:<8}  {', '.join(precisions)}; loaders {', '.join(support.loaders)}"
+            f"    {device:<8}  {', '.join(precisions)}; loaders {', '.join(support.loaders)}; "
+            f"{', '.join(support.layouts)}"
         )
     strategies = f"    strategy  {', '.join(about.strategies)}"
-    return [*lines, strategies + (f"; compiler {about.compiler}" if about.compiler else "")]
+    lines.append(strategies + (f"; compiler {about.compiler}" if about.compiler else ""))
+    return [*lines, *(f"    note      {name}: {why}" for name, why in about.unavailable.items())]

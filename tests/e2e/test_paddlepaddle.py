@@ -52,9 +52,3 @@ def test_a_run_that_is_not_good_is_caught(tmp_path, python, script, reason):
     assert re.search(reason, result.reason)
     assert record.tail
     assert not living(record.commands[0].environment["DLSCALE_TOKEN"])
-
-
-def test_amp_is_refused_where_it_does_nothing(tmp_path):
-    done = bench("paddlepaddle", tmp_path, "--precision=amp")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "PRECISION='amp' is not possible on cpu: choose one of fp32" in done.stderr

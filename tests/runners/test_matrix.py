@@ -5,6 +5,9 @@ import pytest
 from made_up import PYTORCH, labels, machine, plan
 
 from results.errors import InputError
+from runners.manifest import load_manifest
+from runners.matrix import make_plan
+from runners.request import Request
 
 DGX = machine(cores=96, gpus=8)
 
@@ -13,6 +16,20 @@ def refused(where, **options):
     with pytest.raises(InputError) as caught:
         plan(where, **options)
     return str(caught.value)
+
+
+def test_what_cannot_be_had_is_refused_with_its_reason():
+    about = load_manifest("paddlepaddle").about
+    for option, value, reason in (
+        ("precision", "amp", "auto_cast does nothing on CPUs"),
+        ("layout", "channels_last", "knows channels_first alone"),
+        ("device", "cuda", "no build of this release for GPUs"),
+    ):
+        with pytest.raises(InputError, match=reason) as caught:
+            make_plan(Request(framework="paddlepaddle", **{option: value}), about, DGX, None)
+        assert "is not possible on" in str(caught.value)
+    with pytest.raises(InputError, match=r"on cpu: choose one of collective\."):
+        make_plan(Request(framework="paddlepaddle", strategy="ddp"), about, DGX, None)
 
 
 @pytest.mark.parametrize(
