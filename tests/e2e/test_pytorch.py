@@ -7,98 +7,28 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
+from functools import partial
 
 import pytest
+import real_runs
+from real_runs import FAULTS, ROOT, living, the_run
 
-from results.formats import mllog
 from results.record import read_repeat
 from results.store import read_stored_run
 from results.summary import summarise
-from results.verdict import judge
-from runners import paths
-from runners.bench import Place, run_one
-from runners.environment import ensure_environment, python_of
-from runners.input_data import SAMPLE, ensure_sample
+from runners.input_data import SAMPLE
 from runners.machine import this_machine
-from runners.manifest import load_manifest
-from runners.matrix import make_plan
-from runners.request import Request
 
 pytestmark = pytest.mark.slow
-ROOT = Path(__file__).parents[2]
-FAULTS = Path(__file__).parent / "faults"
 QUICK = ["--image-size=64", "--batch=4", "--warmup=1", "--steps=3"]
+bench = partial(real_runs.bench, "pytorch")
+plan_case = partial(real_runs.plan_case, "pytorch")
+run_script = partial(real_runs.run_script, "pytorch")
 
 
 @pytest.fixture(scope="session")
 def python():
-    from rich.console import Console
-
-    ensure_sample(SAMPLE, Console(stderr=True))
-    return python_of(ensure_environment(load_manifest("pytorch"), paths.ENVIRONMENTS))
-
-
-class Quiet:
-    """A progress display that shows nothing."""
-
-    def phase(self, name):
-        pass
-
-
-def bench(tmp_path, *options):
-    command = [sys.executable, "-m", "runners.cli", "bench", "pytorch", *options]
-    folders = [f"--results={tmp_path / 'runs'}", f"--reports={tmp_path / 'reports'}"]
-    return subprocess.run(
-        [*command, *folders], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-
-
-def the_run(tmp_path):
-    (record,) = (tmp_path / "runs").glob("*/record.json")
-    return record.parent
-
-
-def living(token):
-    """Return the pids whose environment holds the token, by reading /proc ourselves."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if token.encode() in path.read_bytes():
-                found.append(path.parent.name)
-        except OSError:
-            continue
-    return found
-
-
-def plan_case(**request):
-    fields = {"image_size": 64, "batch_size": 4, "warmup": 1, "steps": 3, "devices": 2}
-    asked = Request(framework="pytorch", cases=["1n2g"], device="cpu", **{**fields, **request})
-    manifest = load_manifest("pytorch")
-    return make_plan(asked, manifest.about, this_machine(), None).cases[0]
-
-
-def run_script(python, script, folder, case, **place):
-    """Run one repeat with another script in place of train.py, as the driver would."""
-    from dataclasses import replace
-
-    import msgspec
-
-    manifest = load_manifest("pytorch")
-    if script:
-        about = msgspec.structs.replace(manifest.about, script=str(FAULTS / script))
-        manifest = replace(manifest, about=about)
-    where = {
-        "data": str(SAMPLE / "train"),
-        "hosts": ["here"],
-        "gpus": [],
-        "seed": 0,
-        "timeout": 300.0,
-    }
-    place = Place(manifest=manifest, python=python, **{**where, **place})
-    record = run_one(case, 1, place, folder, Quiet())
-    logs = [mllog.read(path.read_bytes()) for path in sorted(folder.glob("rank*.log"))]
-    return judge(record, logs), record
+    return real_runs.environment_of("pytorch")
 
 
 def test_a_ladder_of_nodes_and_devices(tmp_path, python):

@@ -4,11 +4,12 @@ import runpy
 import sys
 from pathlib import Path
 
-SCRIPT = Path(__file__).parents[3] / "benchmarks" / "pytorch" / "train.py"
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
 
-def run():
-    sys.path.insert(0, str(SCRIPT.parent))
-    sys.path.insert(0, str(SCRIPT.parents[1]))
-    sys.argv[0] = str(SCRIPT)
-    runpy.run_path(str(SCRIPT), run_name="__main__")
+def run(implementation="pytorch"):
+    script = BENCHMARKS / implementation / "train.py"
+    sys.path.insert(0, str(script.parent))
+    sys.path.insert(0, str(BENCHMARKS))
+    sys.argv[0] = str(script)
+    runpy.run_path(str(script), run_name="__main__")
