@@ -11,19 +11,21 @@ TAIL_LINES = 20
 MOST_OF_A_LINE = 4096  # looked at: a longer one is no message
 _OUT_OF_MEMORY = re.compile(
     r".*(?:out of memory|OutOfMemoryError|can't allocate memory|Cannot allocate memory|"
-    r"std::bad_alloc|MemoryError|ENOMEM).*"
+    r"OOM when allocating|std::bad_alloc|MemoryError|ENOMEM).*"
 )
 _DISK_FULL = re.compile(r".*No space left on device.*")
 _ABORTED = re.compile(r'.*"key": "run_stop".*"status": "aborted", "reason": "([^"]+)".*')
 # The last line of a Python traceback, or an `error:` of a program.
 _ERROR = re.compile(r"^(?:[\w.]*(?:Error|Exception|Interrupt|Exit)\b:?.*|.*\berror: .*)$")
-# What the ranks that are left say when another has gone: never the cause.
+# What the ranks that are left say when another has gone, and what TensorFlow says on a machine
+# without a GPU: never the cause.
 _CONSEQUENCE = re.compile(
     r"Connection (?:reset|closed|refused)|connection closed by peer|Broken pipe|ChildFailedError|"
     r"gloo::\w*Exception|Error Message Summary|(?:Process abort|Termination) signal|"
-    r"SignalException|DistBackendError|DistNetworkError|Timed out waiting|torchrun_|exitcode"
+    r"SignalException|DistBackendError|DistNetworkError|Timed out waiting|torchrun_|exitcode|"
+    r"errors_impl\.(?:Unavailable|Aborted|Cancelled)Error|Socket closed|failed call to cuInit"
 )
-# torchrun's table of how its ranks ended.
+# How torchrun and start.py say that a rank was ended by a signal.
 _SIGNAL = re.compile(r"Signal \d+ \(\w+\)")
 # What frameworks and launchers put before a rank's line: `[rank1]: `, `[1,3]<stderr>:`.
 _PREFIX = re.compile(r"^(?:\[[\w,. -]+\](?:<std(?:out|err)>)?:\s?)+")

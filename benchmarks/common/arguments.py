@@ -47,6 +47,17 @@ def parse_arguments(description):
     return args
 
 
+def require_global_batch(args, world_size):
+    """Return the images per step of the job; exit where they are not those asked for."""
+    images = args.batch_size * world_size
+    if args.global_batch not in (0, images):
+        raise SystemExit(
+            "the global batch is %d (%d ranks x %d), not %d as asked"
+            % (images, world_size, args.batch_size, args.global_batch)
+        )
+    return images
+
+
 def learning_rate(step, global_batch):
     """Return the learning rate of a step (from 1): batch / 1000, warmed up over eight epochs."""
     warmup_steps = WARMUP_EPOCHS * IMAGENET_TRAIN_IMAGES / global_batch

@@ -7,7 +7,6 @@ one rank:
     python train.py --batch-size 32 --warmup 5 --steps 20 --data DIR/train
 """
 
-import hashlib
 import math
 import os
 import sys
@@ -16,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for `common`
 
-from common import arguments
+from common import arguments, checks
 from common.step_log import StepLog
 
 args = arguments.parse_arguments(__doc__)
@@ -56,27 +55,6 @@ def build_optimiser(model, learning_rate):
     )
 
 
-def weights_checksum(model):
-    """Return a digest of all trained parameters: equal on two ranks only if every bit is."""
-    digest = hashlib.blake2b(digest_size=16)
-    for parameter in trained_parameters(model):
-        digest.update(parameter.numpy())
-    return digest.hexdigest()
-
-
-def find_fault(losses, checksums, parameters):
-    """Return what makes this run not a good one, as one sentence; empty where nothing does."""
-    if parameters != arguments.PARAMETERS:
-        return "the network has %d parameters, not %d" % (parameters, arguments.PARAMETERS)
-    for step, loss in enumerate(losses, start=1):
-        if not math.isfinite(loss):
-            return "the loss of step %d is %s" % (step, loss)
-    if len(set(checksums)) > 1:
-        odd = next(r for r, c in enumerate(checksums) if c != checksums[0])
-        return "the weights of ranks 0 and %d differ after the last step" % odd
-    return ""
-
-
 def main():
     """Train, log, check; return the exit code."""
     log.phase("build")
@@ -86,12 +64,7 @@ def main():
 
     if world_size > 1:
         distributed.init_parallel_env()
-    global_batch = args.batch_size * world_size
-    if args.global_batch not in (0, global_batch):
-        raise SystemExit(
-            "the global batch is %d (%d ranks x %d), not %d as asked"
-            % (global_batch, world_size, args.batch_size, args.global_batch)
-        )
+    global_batch = arguments.require_global_batch(args, world_size)
     log.event("global_batch_size", global_batch)
     log.event("opt_name", "sgd")
     log.event("opt_base_learning_rate", global_batch / 1000)
@@ -127,12 +100,12 @@ def main():
     log.phase("check")
     losses = [float(loss) for loss in losses]
     log.steps(ends, losses, waits)
-    mine = weights_checksum(model)
+    mine = checks.weights_digest(weight.numpy() for weight in trained_parameters(model))
     log.event("weights_checksum", mine)
     checksums = [] if world_size > 1 else [mine]
     if world_size > 1:
         distributed.all_gather_object(checksums, mine)
-    fault = find_fault(losses, checksums, parameters)
+    fault = checks.find_fault(losses, checksums, parameters)
     log.stop(fault)
     return 1 if fault else 0
 

@@ -65,7 +65,8 @@ def living(token):
 
 def plan_case(framework, **request):
     fields = {"image_size": 64, "batch_size": 4, "warmup": 1, "steps": 3, "devices": 2}
-    asked = Request(framework=framework, cases=["1n2g"], device="cpu", **{**fields, **request})
+    fields = {"cases": ["1n2g"], **fields, **request}
+    asked = Request(framework=framework, device="cpu", **fields)
     manifest = load_manifest(framework)
     return make_plan(asked, manifest.about, this_machine(), None).cases[0]
 
@@ -80,7 +81,7 @@ def run_script(framework, python, script, folder, case, **place):
         manifest = replace(manifest, about=about)
     where = {
         "data": "" if case.data == "synthetic" else str(SAMPLE / "train"),
-        "hosts": ["here"],
+        "hosts": ["here"] * case.nodes,
         "gpus": [],
         "seed": 0,
         "timeout": 300.0,

@@ -9,6 +9,14 @@ TRACE = """Traceback (most recent call last):
 """
 PEER = TRACE.format("RuntimeError: [gloo/pair.cc] Connection closed by peer [127.0.0.1]:1")
 
+TENSORFLOW = "tensorflow.python.framework.errors_impl"
+NO_GPU = "E0000 00:00:1 7 cuda_platform.cc:52] failed call to cuInit: INTERNAL: CUDA error: Failed"
+COLLECTIVE = f"""{NO_GPU}
+{TRACE.format(f"{TENSORFLOW}.UnavailableError: Graph execution error:")}
+Collective ops is aborted by: Socket closed
+:UNKNOWN:Error received from peer  {{grpc_status:14, grpc_message:"Socket closed"}}
+"""
+
 
 @pytest.mark.parametrize(
     ("logs", "oom_kills", "outcome", "reason"),
@@ -45,6 +53,24 @@ PEER = TRACE.format("RuntimeError: [gloo/pair.cc] Connection closed by peer [127
             0,
             "failed",
             "rank1: ValueError: the cause",
+        ),
+        (
+            {"rank0": COLLECTIVE, "rank1": TRACE.format("ValueError: the cause")},
+            0,
+            "failed",
+            "rank1: ValueError: the cause",
+        ),
+        (
+            {"rank0": NO_GPU, "launcher0": "worker 1 was ended by Signal 9 (SIGKILL)"},
+            0,
+            "failed",
+            "launcher exited with 1; a rank had Signal 9 (SIGKILL)",
+        ),
+        (
+            {"rank0": TRACE.format(f"{TENSORFLOW}.ResourceExhaustedError: OOM when allocating x")},
+            0,
+            "out of memory",
+            "OOM when allocating",
         ),
         (
             {"rank1": "[rank1]: Traceback\n[rank1]: ValueError: with a prefix\n"},
