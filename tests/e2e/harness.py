@@ -1,5 +1,6 @@
 """Runs the real command and the real training scripts, of any framework."""
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -20,6 +21,7 @@ from runners.request import Request
 
 ROOT = Path(__file__).parents[2]
 FAULTS = Path(__file__).parent / "faults"
+NETWORK = Path(__file__).parent / "network"
 QUICK = ["--image-size=64", "--batch=4", "--warmup=1", "--steps=3"]
 
 
@@ -43,6 +45,19 @@ def bench(framework, tmp_path, *options):
     folders = [f"--results={tmp_path / 'runs'}", f"--reports={tmp_path / 'reports'}"]
     return subprocess.run(
         [*command, *folders], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def run_here(framework, python, script, *arguments):
+    """Run a script of ours on a framework's Python, with the variables that the driver sets."""
+    on_cpu = load_manifest(framework).about.on["cpu"].environment
+    variables = {name: text.format(threads=2) for name, text in on_cpu.items()}
+    return subprocess.run(
+        [python, script, *arguments],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

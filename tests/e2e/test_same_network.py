@@ -1,40 +1,50 @@
-"""Every framework trains the same network: as PyTorch's, from the same weights and images."""
+"""Every framework trains the same network as PyTorch: from the same weights on the same images."""
 
 import json
-import os
-import subprocess
-from pathlib import Path
 
 import pytest
-from harness import environment
-
-from results.verdict import PARAMETERS
+from harness import NETWORK, environment, run_here
 
 pytestmark = pytest.mark.slow
-NETWORK = Path(__file__).parent / "network"
-# Largest difference of the logits over the largest logit, in float32; after three SGD steps in
-# float64, of the losses likewise, and of the weights as a share of how far the steps moved them.
-TOLERANCES = {"inference": 1e-5, "training": 1e-3, "losses": 1e-6, "weights": 1e-5}
-
-
-def run(framework, script, file):
-    command = [environment(framework), NETWORK / script, file]
-    threads = {"OMP_NUM_THREADS": "2"}
-    return subprocess.run(
-        command, capture_output=True, text=True, check=True, env={**os.environ, **threads}
-    ).stdout
+# Of the logits in float32, and the losses of three steps: the largest difference over the largest
+# value. Of the weights, of BatchNorm's statistics, and of given numbers that the optimiser alone
+# moves: how far they come out apart, over how far the three steps moved them.
+TOLERANCES = {
+    "inference": 1e-5,
+    "training": 1e-3,
+    "losses": 1e-6,
+    "sgd": 1e-5,
+    "weights": 1e-6,
+    "statistics": 1e-6,
+}
+# TensorFlow's fused BatchNorm is of float32, and so are its steps. What units of ReLU do that
+# rounding puts on the other side of zero makes most of the difference; a momentum of 0.9 in place
+# of 0.875 would make 2 %.
+IN_FLOAT32 = {"losses": 1e-5, "weights": 1e-2, "statistics": 1e-4}
+# PaddlePaddle's running variance is the batch's own, the others' n / (n - 1) times that; no step of
+# training uses it.
+OWN_VARIANCE = {"statistics": 2e-2}
+FRAMEWORKS = {
+    "paddlepaddle": {**TOLERANCES, **OWN_VARIANCE},
+    "tensorflow": {**TOLERANCES, **IN_FLOAT32},
+}
 
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory):
     file = tmp_path_factory.mktemp("network") / "reference.npz"
-    run("pytorch", "reference.py", file)
+    done = run_here("pytorch", environment("pytorch"), NETWORK / "reference.py", file)
+    assert done.returncode == 0, done.stderr
     return file
 
 
-@pytest.mark.parametrize("framework", ["paddlepaddle"])
+@pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_the_same_logits_losses_and_weights(framework, reference):
-    found = json.loads(run(framework, f"{framework}.py", reference).splitlines()[-1])
-    assert found.pop("parameters") == PARAMETERS
-    assert found.keys() == TOLERANCES.keys()
-    assert {what: found[what] for what in found if found[what] > TOLERANCES[what]} == {}
+    python = environment(framework)
+    done = run_here(framework, python, NETWORK / f"{framework}_network.py", reference)
+    assert done.returncode == 0, done.stderr
+    (line,) = [one for one in done.stdout.splitlines() if one.startswith("differences:")]
+    found = json.loads(line.partition(":")[2])
+    wanted = FRAMEWORKS[framework]
+    assert found.keys() == wanted.keys()
+    assert {what: value for what, value in found.items() if not value <= wanted[what]} == {}

@@ -1,0 +1,24 @@
+"""Lets something happen before a step of TensorFlow's training script."""
+
+import json
+import os
+
+import tensorflow as tf
+
+RANK = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
+
+
+def before_step(number, act):
+    """Call `act(arguments)` before step `number`, and train on the arguments that it returns."""
+    function = type(tf.function(lambda: None))
+    call = function.__call__
+    seen = []
+
+    def call_after_act(self, *args):
+        if getattr(self.python_function, "__name__", "") == "train_step":
+            seen.append(1)
+            if len(seen) == number:
+                args = act(args)
+        return call(self, *args)
+
+    function.__call__ = call_after_act

@@ -1,0 +1,147 @@
+"""TensorFlow as it is: its launcher, tf.data, the collectives. Minutes; not in `test-quick`."""
+
+import json
+import signal
+import subprocess
+import time
+from functools import partial
+
+import harness
+import pytest
+from harness import NETWORK, QUICK, environment, living, the_run
+
+from results.store import read_stored_run
+from results.summary import summarise
+from runners.input_data import SAMPLE
+from runners.machine import this_machine
+from runners.manifest import load_manifest
+from runners.repeat import free_port
+
+pytestmark = pytest.mark.slow
+START = load_manifest("tensorflow").folder / "start.py"
+bench = partial(harness.bench, "tensorflow")
+plan_case = partial(harness.plan_case, "tensorflow")
+run_script = partial(harness.run_script, "tensorflow")
+
+
+@pytest.fixture(scope="session")
+def python():
+    return environment("tensorflow")
+
+
+def test_one_device_two_devices_and_two_nodes(tmp_path, python):
+    del python
+    done = bench(tmp_path, "--cases=1n1g,1n2g,2n1g", "--repeats=1", *QUICK)
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = summarise(read_stored_run(the_run(tmp_path)))
+    assert [case.case.label for case in run.cases] == ["1n1g", "1n2g", "2n1g"]
+    assert all(case.throughput.value > 0 for case in run.cases)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"precision": "amp"},
+        {"data": "synthetic", "compile": True},
+    ],
+)
+def test_two_ranks_with_each_kind_of_input_and_arithmetic(tmp_path, python, request_):
+    case = plan_case(**request_)
+    result, record = run_script(python, None, tmp_path / "repeat", case)
+    assert result.reason == "", record.tail
+    assert result.throughput > 0
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("no_sync.py", "weights of ranks 0 and 1 differ"),
+        ("nan_loss.py", "the loss of step 2 is nan"),
+        ("crash.py", "rank1: ValueError: rank 1 was told to crash"),
+        ("killed.py", "SIGKILL"),
+        ("no_start.py", "ImportError: rank 1 was told not to start"),
+    ],
+)
+def test_a_run_that_is_not_good_is_caught(tmp_path, python, script, reason):
+    result, record = run_script(python, script, tmp_path / "repeat", plan_case())
+    assert result.throughput is None
+    assert record.outcome == "failed"
+    assert reason in result.reason
+    assert not living(record.commands[0].environment["DLSCALE_TOKEN"])
+
+
+def test_gradients_that_are_not_averaged_are_caught_on_synthetic_data_too(tmp_path, python):
+    case = plan_case(data="synthetic", cases=["2n1g"], devices=1)
+    script = "no_sync.py"
+    result, _ = run_script(python, script, tmp_path / "repeat", case)
+    assert "weights of ranks 0 and 1 differ" in result.reason
+
+
+def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):
+    batch = this_machine().memory // (3 * 64 * 64 * 4) * 2
+    case = plan_case(cases=["1n1g"], batch_size=batch, data="synthetic")
+    result, record = run_script(python, None, tmp_path / "repeat", case)
+    assert record.outcome == "out of memory", record.tail
+    assert result.throughput is None
+
+
+def test_a_damaged_image_is_named(tmp_path, python):
+    folder = tmp_path / "train" / "n00000001"
+    folder.mkdir(parents=True)
+    whole = sorted((SAMPLE / "train").glob("*/*.JPEG"))[:4]
+    for image in whole:
+        (folder / image.name).write_bytes(image.read_bytes())
+    cut = folder / "cut.JPEG"
+    cut.write_bytes(whole[0].read_bytes()[:5000])
+    result, _ = run_script(python, None, tmp_path / "repeat", plan_case(), data=str(folder.parent))
+    assert "damaged image" in result.reason
+    assert str(cut) in result.reason
+
+
+def test_images_are_cropped_and_shared_out_as_torchvision_would(tmp_path, python):
+    crops = tmp_path / "crops.npz"
+    script = NETWORK / "torchvision_crops.py"
+    subprocess.run([environment("pytorch"), script, crops], check=True)
+    done = harness.run_here("tensorflow", python, NETWORK / "tensorflow_loader.py", crops)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_launcher_ends_its_workers_when_it_is_told_to(tmp_path, python):
+    script = tmp_path / "worker.py"
+    script.write_text(
+        "import os, pathlib, signal, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: print('heard', flush=True))\n"
+        "pathlib.Path(os.environ['LOCAL_RANK']).touch()\n"
+        "time.sleep(600)\n"
+    )
+    command = [python, START, "--devices=2", script]
+    launcher = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    while not all((tmp_path / rank).exists() for rank in "01"):
+        assert launcher.poll() is None
+        time.sleep(0.02)
+    launcher.send_signal(signal.SIGTERM)
+    said, _ = launcher.communicate(timeout=30)
+    assert launcher.returncode == 128 + signal.SIGTERM
+    assert said.split() == ["heard", "heard"]
+    assert not living(str(script))
+
+
+def test_nodes_tell_each_other_their_workers(tmp_path, python):
+    script = tmp_path / "worker.py"
+    script.write_text("import os; print(os.environ['TF_CONFIG'])\n")
+    port = free_port()
+    place = ["--nodes=3", "--devices=2", f"--master-port={port}"]
+    nodes = [
+        subprocess.Popen(
+            [python, START, *place, f"--node-rank={node}", script],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for node in (2, 1, 0)
+    ]
+    said = "".join(node.communicate(timeout=60)[0] for node in nodes)
+    told = [json.loads(line) for line in said.splitlines()]
+    assert [node.returncode for node in nodes] == [0, 0, 0]
+    assert sorted(one["task"]["index"] for one in told) == [0, 1, 2, 3, 4, 5]
+    (workers,) = {tuple(one["cluster"]["worker"]) for one in told}
+    assert len(set(workers)) == 6
