@@ -128,7 +128,8 @@ def test_the_launcher_ends_its_workers_when_it_is_told_to(tmp_path, python):
 
 def test_nodes_tell_each_other_their_workers(tmp_path, python):
     script = tmp_path / "worker.py"
-    script.write_text("import os; print(os.environ['TF_CONFIG'])\n")
+    # In one piece: two workers write into one pipe.
+    script.write_text("import os; os.write(1, (os.environ['TF_CONFIG'] + '\\n').encode())\n")
     port = free_port()
     place = ["--nodes=3", "--devices=2", f"--master-port={port}"]
     nodes = [
