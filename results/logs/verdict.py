@@ -7,7 +7,7 @@ from typing import Literal
 
 from results.counted import counted
 from results.failure import printable
-from results.logs.entry import Entry
+from results.logs.contradictions import contradictions, implied_batch
 from results.logs.facts import Facts, merge
 from results.logs.failures import Failure, cause
 from results.logs.format import Format
@@ -18,12 +18,8 @@ from results.logs.uniform import LogWindow, window_of
 
 Status = Literal["ok", "short", "failed", "no training", "unreadable"]
 
-# Figures and labels that lie further apart than this contradict each other.
-TOLERANCE = 0.05
 # From this share of its time on, a step is bound by its input.
 INPUT_BOUND = 0.5
-# No network has learned a thousand classes after so few steps.
-EARLY_STEPS, EARLY_ACCURACY = 500, 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +127,7 @@ def _measured(
             "its figures are means, so far or since the line before: taken for the latter"
         )
     reasons += _notes_on_window(slowest)
-    reasons += _contradictions(slowest, facts, form)
+    reasons += contradictions(slowest, facts, form)
     return replace(
         result,
         status=status,
@@ -323,7 +319,7 @@ def _job_batch(
     """Return the images per step of the whole job, and the devices that this assumes."""
     if facts.job_batch:
         return facts.job_batch, None
-    implied = _implied_batch(slowest, form)
+    implied = implied_batch(slowest, form)
     if implied:
         return implied, None
     if facts.batch_size:
@@ -333,51 +329,3 @@ def _job_batch(
     seconds = slowest.cost / slowest.steps
     reasons.append(f"{seconds:.4g} s per step, but nothing says the batch size: give it (--batch)")
     return None, None
-
-
-def _contradictions(window: LogWindow, facts: Facts, form: Format) -> Iterator[str]:
-    """Yield what the printed figures say against what the log or its path says of the case."""
-    implied = _implied_batch(window, form)
-    said = facts.batch_size if form.scope == "rank" else facts.job_batch
-    if implied and said and abs(implied / said - 1) > TOLERANCE:
-        text = f"rate and time fit {implied:.0f} images per step, not {said}"
-        if facts.batch_size and form.scope == "job":
-            text += f": {implied / facts.batch_size:.3g} devices, not {facts.world_size}"
-        yield text
-    for interval in window.intervals:
-        entry = interval.entry
-        if entry.loss == 0:
-            yield f"line {entry.line}: a loss of exactly 0: this is no training on ImageNet"
-            break
-    for interval in window.intervals:
-        accuracy = interval.entry.accuracy
-        if accuracy is None or (interval.entry.step or 0) > EARLY_STEPS or interval.entry.epoch:
-            continue
-        if EARLY_ACCURACY < accuracy <= 1:
-            yield (
-                f"line {interval.entry.line}: an accuracy of {accuracy:.3g} so early: "
-                "the data repeat, or are no ImageNet"
-            )
-            break
-
-
-def _implied_batch(window: LogWindow, form: Format) -> float | None:
-    """Return the images per step that an entry's rate and time fit, the median over the window."""
-    found = []
-    for before, interval in zip((None, *window.intervals), window.intervals, strict=False):
-        seconds = _seconds_beside_rate(before.entry if before else None, interval.entry, form)
-        rate = interval.entry.rate
-        if seconds and rate and interval.steps and not interval.begins:
-            found.append(rate * seconds / interval.steps)
-    return sorted(found)[len(found) // 2] if found else None
-
-
-def _seconds_beside_rate(before: Entry | None, entry: Entry, form: Format) -> float | None:
-    if entry.rate is None or form.covers == "all so far" or form.rate_counts == "steps":
-        return None
-    if entry.seconds is not None:
-        return entry.seconds if form.covers == "since the last" else None
-    if before is None or before.stamp is None or entry.stamp is None:
-        return None
-    seconds = entry.stamp - before.stamp
-    return seconds if seconds > 0 else None
