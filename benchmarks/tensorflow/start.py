@@ -53,8 +53,12 @@ def gather(args, ports):
         while len(found) < args.nodes:
             node, (address, _) = server.accept()
             node.settimeout(MEETING_SECONDS)
-            said = json.loads(node.makefile().readline())
-            found[said["node"]] = ["%s:%d" % (address, port) for port in said["ports"]]
+            try:
+                said = json.loads(node.makefile().readline())
+                found[said["node"]] = ["%s:%d" % (address, port) for port in said["ports"]]
+            except (ValueError, LookupError, TypeError, OSError):  # no node of ours, such as a scan
+                node.close()
+                continue
             nodes.append(node)
     workers = [worker for node in sorted(found) for worker in found[node]]
     for node in nodes:

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import time
 from functools import partial
@@ -126,20 +127,33 @@ def test_the_launcher_ends_its_workers_when_it_is_told_to(tmp_path, python):
     assert not living(str(script))
 
 
+def call(port):
+    """Return a connection to a port that something will soon listen on."""
+    for _ in range(600):
+        try:
+            return socket.create_connection(("127.0.0.1", port))
+        except ConnectionRefusedError:
+            time.sleep(0.1)
+    raise AssertionError(f"nothing listens on {port}")
+
+
 def test_nodes_tell_each_other_their_workers(tmp_path, python):
     script = tmp_path / "worker.py"
     # In one piece: two workers write into one pipe.
     script.write_text("import os; os.write(1, (os.environ['TF_CONFIG'] + '\\n').encode())\n")
     port = free_port()
     place = ["--nodes=3", "--devices=2", f"--master-port={port}"]
-    nodes = [
-        subprocess.Popen(
-            [python, START, *place, f"--node-rank={node}", script],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for node in (2, 1, 0)
-    ]
+
+    def start(node):
+        command = [python, START, *place, f"--node-rank={node}", script]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    first = start(0)
+    for said in (b"GET / HTTP/1.0\r\n", b"[1]\n", b""):
+        stranger = call(port)
+        stranger.sendall(said)
+        stranger.close()
+    nodes = [start(2), start(1), first]
     said = "".join(node.communicate(timeout=60)[0] for node in nodes)
     told = [json.loads(line) for line in said.splitlines()]
     assert [node.returncode for node in nodes] == [0, 0, 0]

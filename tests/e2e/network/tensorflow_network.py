@@ -15,9 +15,9 @@ reference = np.load(sys.argv.pop())
 
 import keras
 import network
+import optimiser
 import tensorflow as tf
 import train
-from optimiser import MomentumSGD
 
 # Ours by torchvision's names, and how a torchvision entry is turned into ours.
 PARTS = {
@@ -47,15 +47,31 @@ def theirs(weight):
 def sgd_alone():
     given = compare.section(reference, "sgd:")
     weight = keras.Variable(given["weight"])
-    optimiser = MomentumSGD([weight])
+    sgd = optimiser.MomentumSGD([weight])
     for gradient, rate in zip(given["gradients"], reference["rates"], strict=True):
-        optimiser.apply([tf.constant(gradient)], tf.constant(rate, tf.float32))
+        sgd.apply([tf.constant(gradient)], tf.constant(rate, tf.float32))
     names = {"sgd": weight.numpy()}
     return compare.moved({"sgd": given["weight"]}, names, {"sgd": given["after"]})
 
 
+def loss_scale_is_torchs():
+    """An overflow halves the scale and leaves its step out; enough good steps double it."""
+    optimiser.GROWTH_STEPS = 2
+    scale = optimiser.LossScale()
+    weight = keras.Variable([0.0])
+    sgd = optimiser.MomentumSGD([weight])
+    apply = tf.function(lambda gradient: scale.apply(sgd, [gradient], tf.constant(1.0)))
+    seen = []
+    for gradient in (2.0**16, float("inf"), 0.0, 0.0):
+        apply(tf.constant([gradient]))
+        seen.append(float(scale.scale))
+    assert seen == [2.0**16, 2.0**15, 2.0**15, 2.0**16], seen
+    assert np.isfinite(weight.numpy()).all()
+
+
 def main():
     train.set_up_device()
+    loss_scale_is_torchs()
     images = reference["images"].transpose(0, 2, 3, 1)
     labels = reference["labels"]
     model = network.resnet50(images.shape[1], "channels_last")
@@ -71,16 +87,19 @@ def main():
     load()
     inference = compare.difference(model(images, training=False), reference["inference"])
     training = compare.difference(model(images, training=True), reference["training"])
+    other = network.resnet50(images.shape[1], "channels_first")
+    other.set_weights(model.get_weights())
+    first = compare.difference(other(reference["images"], training=True), reference["training"])
     load()
-    step = train.make_train_step(
-        tf.distribute.get_strategy(), model, MomentumSGD(model.trainable_variables), None
-    )
+    sgd = optimiser.MomentumSGD(model.trainable_variables)
+    step = train.make_train_step(tf.distribute.get_strategy(), model, sgd, None)
     rates = reference["rates"]
     losses = [float(step(images, labels, tf.constant(rate, tf.float32))) for rate in rates]
     after = {name: theirs(weight) for name, weight in mine.items()}
     compare.tell(
         inference=inference,
         training=training,
+        channels_first=first,
         losses=compare.difference(losses, reference["losses"]),
         sgd=sgd_alone(),
         **compare.moved_parts(given, after, compare.section(reference, "after:")),
