@@ -111,8 +111,8 @@ def _rates(result: LogResult, rule: Rule) -> Iterator[str]:
     if rule != "uniform":
         yield rate(result.dlperf_v1)
     if rule == "both":
-        both = result.throughput and result.dlperf_v1
-        yield f"{both / result.throughput - 1:+.2%}" if both and result.throughput else NOTHING
+        ours, theirs = result.throughput, result.dlperf_v1
+        yield f"{theirs / ours - 1:+.2%}" if ours and theirs else NOTHING
 
 
 def _print_cases(cases: Mapping[str, Sequence[LogCase]], root: str, console: Console) -> None:

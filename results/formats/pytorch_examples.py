@@ -8,8 +8,9 @@ Read off github.com/pytorch/examples at 77f55b912142e11fcfdf5b530231fb9c52f181e8
 
 `Time` is the seconds of this one iteration by the rank's own clock, `Data` the part it waited for
 its input; the figures in brackets are running means over the epoch. Every rank prints, and nothing
-tells them apart, but `Use GPU: 3 for training` when one begins. Iterations count from 0, in the newest from 1. There is no stamp, and no line says
-the batch size. Some forks print a `Speed` behind `Time`, per rank.
+tells them apart, but `Use GPU: 3 for training` when one begins. Iterations count from 0, in the
+newest from 1. There is no stamp, and no line says the batch size. Some forks print a `Speed` behind
+`Time`, per rank.
 """
 
 import re

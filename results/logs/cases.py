@@ -19,10 +19,9 @@ class LogCase:
     `series` is the folder that holds the folders of the cases, `name` what the names of its logs
     have in common: logs of two folders are not mixed, nor such whose names differ in more than
     numbers. The logs of a job's ranks are one repeat, with the slowest one's figure; `counted` of
-    `repeats` count. `throughput` is the median of the repeats that are `ok`, in images/s of the
-    whole job; of those that are `short` where none is, and then `short` is set; `spread` is the
-    largest of them over the smallest. `speedup` is over `base`, a label; where there is none,
-    `no_base` says why.
+    `repeats` count. `rates` are those of the repeats that are `ok`, in images/s of the whole job;
+    of those that are `short` where none is, and then `short` is set; `throughput` is their median.
+    `speedup` is over the case `over`; where there is none, `no_base` says why.
     """
 
     series: str
@@ -30,14 +29,28 @@ class LogCase:
     format: str
     facts: Facts
     logs: tuple[LogResult, ...]
-    counted: int
     repeats: int
+    rates: tuple[float, ...] = ()
     throughput: Estimate | None = None
-    spread: float = 1.0
     short: bool = False
-    base: str | None = None
+    over: "LogCase | None" = None
     no_base: str = ""
     speedup: Estimate | None = None
+
+    @property
+    def counted(self) -> int:
+        """How many repeats count."""
+        return len(self.rates)
+
+    @property
+    def spread(self) -> float:
+        """The largest rate over the smallest."""
+        return max(self.rates) / min(self.rates) if self.rates else 1.0
+
+    @property
+    def base(self) -> str | None:
+        """The label of the case that the speedup is over."""
+        return self.over.facts.label if self.over else None
 
     def scales_into(self, other: "LogCase") -> bool:
         """Tell whether two cases differ in their devices alone; a model unsaid is no difference."""
@@ -89,7 +102,7 @@ def _case(logs: Sequence[LogResult], rate: Rate) -> LogCase:
     for log in logs:
         jobs[job_of(PurePath(log.log))].append(log)
     ok = _rates(jobs.values(), "ok", rate)
-    values = ok or _rates(jobs.values(), "short", rate)
+    rates = ok or _rates(jobs.values(), "short", rate)
     first = logs[0]
     return LogCase(
         series=_series(first),
@@ -97,11 +110,10 @@ def _case(logs: Sequence[LogResult], rate: Rate) -> LogCase:
         format=first.format or "",
         facts=first.facts,
         logs=tuple(logs),
-        counted=len(values),
         repeats=len(jobs),
-        throughput=median_estimate(values) if values else None,
-        spread=max(values) / min(values) if values else 1.0,
-        short=bool(values) and not ok,
+        rates=tuple(rates),
+        throughput=median_estimate(rates) if rates else None,
+        short=bool(rates) and not ok,
     )
 
 
@@ -127,10 +139,10 @@ def _with_speedup(case: LogCase, cases: Sequence[LogCase]) -> LogCase:
     if not base.throughput:
         return replace(case, no_base=f"base {base.facts.label} has no log that counts")
     if not case.throughput:
-        return replace(case, base=base.facts.label)
+        return replace(case, over=base)
     same = base is case
     speedup = Estimate(1.0, 1.0, 1.0) if same else ratio_estimate(case.throughput, base.throughput)
-    return replace(case, base=base.facts.label, speedup=speedup)
+    return replace(case, over=base, speedup=speedup)
 
 
 def _bases(case: LogCase, alike: Sequence[LogCase]) -> list[LogCase]:

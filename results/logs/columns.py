@@ -1,9 +1,10 @@
 """Entries of a block whose lines are all entries, taken apart by columns: most of most logs."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import repeat
+from typing import TypeVar
 
 from results.logs.entry import Entry, seconds_of
 from results.logs.format import Format
@@ -11,6 +12,7 @@ from results.logs.format import Format
 # What is computed from several groups is left to the way that goes line by line.
 _LINE_BY_LINE = {"since", "until", "step_ms"}
 _FEWEST_GROUPS = 2
+N = TypeVar("N", int, float)
 
 
 def entries_of_lines(block: bytes, form: Format, first_line: int) -> list[Entry]:
@@ -19,13 +21,11 @@ def entries_of_lines(block: bytes, form: Format, first_line: int) -> list[Entry]
     Empty where that is not so, or cannot be told in this way.
     """
     pattern = _whole_line(form)
-    if pattern is None or pattern.match(block) is None:
+    if pattern is None or pattern.match(block) is None or not block.endswith(b"\n"):
         return []
     rows: list[tuple[bytes, ...]] = pattern.findall(block)
     number = len(rows)
     if block.count(b"\n") != number or block.count(form.hints[0]) != number:
-        return []
-    if not block.endswith(b"\n"):
         return []
     columns = dict(zip(form.step.groupindex, zip(*rows, strict=True), strict=True))
     clocks = columns.get("clock")
@@ -68,17 +68,17 @@ def _whole_line(form: Format) -> re.Pattern[bytes] | None:
 
 
 def _floats(column: Sequence[bytes] | None) -> Iterable[float | None]:
-    """Return numbers; a group that did not take part is empty."""
-    if column is None:
-        return repeat(None)
-    if b"" in column:
-        return [float(text) if text else None for text in column]
-    return map(float, column)
+    return _numbers(column, float)
 
 
 def _ints(column: Sequence[bytes] | None) -> Iterable[int | None]:
+    return _numbers(column, int)
+
+
+def _numbers(column: Sequence[bytes] | None, number: Callable[[bytes], N]) -> Iterable[N | None]:
+    """Return a column as numbers; a group that did not take part is empty."""
     if column is None:
         return repeat(None)
     if b"" in column:
-        return [int(text) if text else None for text in column]
-    return map(int, column)
+        return [number(text) if text else None for text in column]
+    return map(number, column)

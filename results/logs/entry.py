@@ -14,9 +14,8 @@ class Entry(NamedTuple):
     """One printed entry. What the format does not print is None; times are in seconds.
 
     `line` counts from 1. `step` is the index as printed; `covered` is how many steps it is about
-    where the line says so; `seconds`, `mean` and `rate` are what the
-    format says they are; `stamp` is comparable only with those of the same rank. `paused`: training
-    halted before it.
+    where the line says so; `seconds`, `mean` and `rate` are what the format says they are; `stamp`
+    is comparable only with those of the same rank. `paused`: training halted before it.
     """
 
     line: int

@@ -166,12 +166,16 @@ def merge(said: Mapping[str, Any], path: Facts, given: Facts) -> tuple[Facts, li
 
 def _first_of(log: Facts, path: Facts) -> Facts:
     """Return what the log says, and its path where the log is mute."""
-    found = Facts()
-    for name in Facts.__struct_fields__:
-        setattr(found, name, getattr(log, name) or getattr(path, name))
+    found = _either(log, path)
     if log.batch_size is None and (log.node_batch or log.global_batch):
         found.batch_size = _share(found) or found.batch_size
     return found
+
+
+def _either(first: Facts, second: Facts) -> Facts:
+    """Return what the first says, and where it is mute the second."""
+    names = Facts.__struct_fields__
+    return Facts(**{name: getattr(first, name) or getattr(second, name) for name in names})
 
 
 def _share(facts: Facts) -> int | None:
@@ -182,9 +186,7 @@ def _share(facts: Facts) -> int | None:
 
 def _with_given(found: Facts, given: Facts) -> Facts:
     """Return facts with those replaced that the user gives, and what follows from them."""
-    facts = msgspec.structs.replace(found)
-    for name in Facts.__struct_fields__:
-        setattr(facts, name, getattr(given, name) or getattr(found, name))
+    facts = _either(given, found)
     if given.devices or given.nodes:
         facts.ranks = None
     if given.batch_size:

@@ -52,14 +52,10 @@ def _ranks(cases: Sequence[LogCase]) -> Iterator[str]:
 def _models(cases: Sequence[LogCase]) -> Iterator[str]:
     """Yield a sentence where of a case and its base one alone names its model."""
     for case in cases:
-        bases = [other for other in cases if case.scales_into(other) and _is_base(other, case)]
-        if case.speedup and bases and all(b.facts.model != case.facts.model for b in bases):
-            mute, other = (case, bases[0]) if case.facts.model is None else (bases[0], case)
+        base = case.over
+        if case.speedup and base and base.facts.model != case.facts.model:
+            mute, other = (case, base) if case.facts.model is None else (base, case)
             yield f"{_named(mute)} does not say its model: the speedups assume {other.facts.model}"
-
-
-def _is_base(other: LogCase, case: LogCase) -> bool:
-    return other is not case and other.facts.label == case.base
 
 
 def _named(case: LogCase) -> str:

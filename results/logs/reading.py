@@ -1,6 +1,7 @@
 """From the bytes of a log to its entries, facts and failures."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -87,7 +88,7 @@ def _other_format(tail: bytes, form: Format | None, formats: Sequence[Format]) -
     """Return the format of a log's last steps, if that is not the one it was read in."""
     if form is None or form.step.search(tail):
         return ""
-    found = [one for one in formats if one.recognises(tail) and one.step.search(tail)]
+    found = _trained(tail, _having(tail, formats))
     return found[0].name if found and form.name not in found[0].yields_to else ""
 
 
@@ -102,13 +103,16 @@ def _middle(part: bytes) -> int:
 def recognise(block: bytes, formats: Sequence[Format]) -> Format | None:
     """Return the format of which a cleaned block has a line, or None."""
     head = block[:MOST_OF_HEAD].rpartition(b"\n")[0]
-    trained = [form for form in _having(head, formats) if form.step.search(head)]
-    if trained:
+    if trained := _trained(head, _having(head, formats)):
         return trained[0]
     found = _having(block, formats)
-    trained = [form for form in found if form.step.search(block)]
-    trained = trained or [form for form in formats if _has_wrapped(head, form)]
+    trained = _trained(block, found) or [form for form in formats if _has_wrapped(head, form)]
     return next(iter(trained or found), None)
+
+
+def _trained(text: bytes, forms: Sequence[Format]) -> list[Format]:
+    """Return those formats of which a text has a step."""
+    return [form for form in forms if form.step.search(text)]
 
 
 def _has_wrapped(head: bytes, form: Format) -> bool:
@@ -153,19 +157,16 @@ def _read_others(reading: LogReading, form: Format, text: bytes, line: int) -> N
     reading.failures += failures_of(text, line)
     reading.said |= find_facts(text, form)
     if form.begin:
-        reading.begins += _lines_of(text, form.begin.finditer(text), line)
+        reading.begins += [_line_of(found, line) for found in form.begin.finditer(text)]
     if form.rank_begin:
-        for found in form.rank_begin.finditer(text):
-            number = line + text.count(b"\n", 0, found.start())
-            reading.rank_begins.append((number, int(found[1])))
+        begins = form.rank_begin.finditer(text)
+        reading.rank_begins += [(_line_of(found, line), int(found[1])) for found in begins]
     if form.other:
         reading.others += len(form.other.findall(text))
     if form.void and (match := form.void.search(text)):
         said = match[0].decode("utf-8", "replace")
-        number = line + text.count(b"\n", 0, match.start())
-        reading.failures.append(
-            Failure(number, "nothing measured", f"{said} (is the warm-up as long as the run?)")
-        )
+        said += " (is the warm-up as long as the run?)"
+        reading.failures.append(Failure(_line_of(match, line), "nothing measured", said))
 
 
 def _ends_with_entry(block: bytes, form: Format) -> bool:
@@ -174,5 +175,5 @@ def _ends_with_entry(block: bytes, form: Format) -> bool:
     return bool(ends) and ends[-1] == len(tail)
 
 
-def _lines_of(block: bytes, matches: Iterator[Any], first_line: int) -> list[int]:
-    return [first_line + block.count(b"\n", 0, match.start()) for match in matches]
+def _line_of(match: re.Match[bytes], first_line: int) -> int:
+    return first_line + match.string.count(b"\n", 0, match.start())

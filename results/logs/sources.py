@@ -60,7 +60,7 @@ class Source:
     @property
     def is_archive(self) -> bool:
         """Whether it is a tar or zip archive, by its name."""
-        return any(name.search(self.path.name) for name in (_TAR_NAME, _ZIP_NAME))
+        return _is_archive(self.path.name)
 
 
 def find_sources(paths: list[Path]) -> list[Source]:
@@ -93,8 +93,12 @@ def _in_folder(folder: Path, labels: PurePosixPath) -> Iterator[Source]:
             except OSError:
                 regular = False
             if regular:
-                named = any(kind.search(name) for kind in (_LOG_NAME, _TAR_NAME, _ZIP_NAME))
+                named = _LOG_NAME.search(name) is not None or _is_archive(name)
                 yield Source(path, str(path), labels / inside.as_posix(), named)
+
+
+def _is_archive(name: str) -> bool:
+    return any(kind.search(name) for kind in (_TAR_NAME, _ZIP_NAME))
 
 
 @contextmanager

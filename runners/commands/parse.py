@@ -10,8 +10,6 @@ from runners.commands import options
 if TYPE_CHECKING:
     from results.logs.rules import Rule
 
-WARMUP, STEPS = 20, 100
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `parse`."""
@@ -105,8 +103,8 @@ def _logs(args: argparse.Namespace, paths: list[Path]) -> int:
     from runners.log_pool import parse_all
 
     given = Facts(batch_size=args.batch, nodes=args.nodes, devices=args.devices)
-    warmup = WARMUP if args.warmup is None else args.warmup
-    steps = args.steps or STEPS
+    warmup = Wanted.warmup if args.warmup is None else args.warmup
+    steps = args.steps or Wanted.steps
     wanted = Wanted(warmup, steps, given, args.format)
     sources = find_sources(paths)
     errors = Console(stderr=True)

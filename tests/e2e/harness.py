@@ -61,6 +61,18 @@ def run_here(framework, python, script, *arguments):
     )
 
 
+def damaged_tree(folder):
+    """Write a folder of classes with four whole images and one that is cut; return both paths."""
+    tree = folder / "train"
+    (tree / "n00000001").mkdir(parents=True)
+    whole = sorted((SAMPLE / "train").glob("*/*.JPEG"))[:4]
+    for image in whole:
+        (tree / "n00000001" / image.name).write_bytes(image.read_bytes())
+    cut = tree / "n00000001" / "cut.JPEG"
+    cut.write_bytes(whole[0].read_bytes()[:5000])
+    return tree, cut
+
+
 def the_run(tmp_path):
     (record,) = (tmp_path / "runs").glob("*/record.json")
     return record.parent

@@ -14,6 +14,7 @@ from harness import (
     QUICK,
     ROOT,
     bench,
+    damaged_tree,
     environment,
     living,
     plan_case,
@@ -24,7 +25,6 @@ from harness import (
 from results.record import read_repeat
 from results.store import read_stored_run
 from results.summary import summarise
-from runners.input_data import SAMPLE
 from runners.machine import this_machine
 
 pytestmark = pytest.mark.slow
@@ -109,16 +109,9 @@ def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):
 
 
 def test_a_damaged_image_is_named(tmp_path, python):
-    folder = tmp_path / "train" / "n00000001"
-    folder.mkdir(parents=True)
-    whole = sorted((SAMPLE / "train").glob("*/*.JPEG"))[:4]
-    for image in whole:
-        (folder / image.name).write_bytes(image.read_bytes())
-    cut = folder / "cut.JPEG"
-    cut.write_bytes(whole[0].read_bytes()[:5000])
-    result, _ = run_script(
-        "pytorch", python, None, tmp_path / "repeat", plan_case("pytorch"), data=str(folder.parent)
-    )
+    tree, cut = damaged_tree(tmp_path)
+    case = plan_case("pytorch")
+    result, _ = run_script("pytorch", python, None, tmp_path / "repeat", case, data=str(tree))
     assert "damaged image" in result.reason
     assert str(cut) in result.reason
 

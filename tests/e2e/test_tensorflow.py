@@ -9,11 +9,10 @@ from functools import partial
 
 import harness
 import pytest
-from harness import NETWORK, QUICK, environment, living, the_run
+from harness import NETWORK, QUICK, damaged_tree, environment, living, the_run
 
 from results.store import read_stored_run
 from results.summary import summarise
-from runners.input_data import SAMPLE
 from runners.machine import this_machine
 from runners.manifest import load_manifest
 from runners.repeat import free_port
@@ -87,14 +86,9 @@ def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):
 
 
 def test_a_damaged_image_is_named(tmp_path, python):
-    folder = tmp_path / "train" / "n00000001"
-    folder.mkdir(parents=True)
-    whole = sorted((SAMPLE / "train").glob("*/*.JPEG"))[:4]
-    for image in whole:
-        (folder / image.name).write_bytes(image.read_bytes())
-    cut = folder / "cut.JPEG"
-    cut.write_bytes(whole[0].read_bytes()[:5000])
-    result, _ = run_script(python, None, tmp_path / "repeat", plan_case(), data=str(folder.parent))
+    tree, cut = damaged_tree(tmp_path)
+    case = plan_case()
+    result, _ = run_script(python, None, tmp_path / "repeat", case, data=str(tree))
     assert "damaged image" in result.reason
     assert str(cut) in result.reason
 
@@ -111,7 +105,8 @@ def test_the_launcher_ends_its_workers_when_it_is_told_to(tmp_path, python):
     script = tmp_path / "worker.py"
     script.write_text(
         "import os, pathlib, signal, time\n"
-        "signal.signal(signal.SIGTERM, lambda *_: print('heard', flush=True))\n"
+        # In one piece: two workers write into one pipe.
+        "signal.signal(signal.SIGTERM, lambda *_: os.write(1, b'heard\\n'))\n"
         "pathlib.Path(os.environ['LOCAL_RANK']).touch()\n"
         "time.sleep(600)\n"
     )
