@@ -6,6 +6,9 @@ epoch boundary: a small sample would otherwise put the restart of the loader ins
 window.
 """
 
+import ctypes
+import signal
+
 import numpy as np
 import paddle
 from common.arguments import CLASSES, PIXEL_MEAN, PIXEL_STD
@@ -75,6 +78,11 @@ class Crops(paddle.vision.datasets.DatasetFolder):
         return np.ascontiguousarray(np.asarray(image).transpose(2, 0, 1)), np.int64(label)
 
 
+def die_with_rank(_worker):
+    """End a loader process with its rank; Paddle's own watch over the parent waits for ever."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1: PR_SET_PDEATHSIG
+
+
 def paddle_io(args, rank, world_size):
     """Read, decode, crop and flip in worker processes; normalise on the device."""
     images = Crops(args.data, args.image_size)
@@ -83,6 +91,7 @@ def paddle_io(args, rank, world_size):
         batch_sampler=EndlessBatches(len(images), args.batch_size, rank, world_size, args.seed),
         num_workers=args.workers,
         prefetch_factor=2,
+        worker_init_fn=die_with_rank,
     )
     mean = paddle.to_tensor(PIXEL_MEAN, dtype="float32").reshape([1, 3, 1, 1])
     scale = 1 / paddle.to_tensor(PIXEL_STD, dtype="float32").reshape([1, 3, 1, 1])

@@ -1,6 +1,8 @@
 """PaddlePaddle for real: paddle.distributed.launch, gloo, JPEGs, the built environment."""
 
 import re
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,11 @@ from harness import QUICK, bench, environment, living, plan_case, run_script, th
 
 from results.store import read_stored_run
 from results.summary import summarise
+from runners import processes
+from runners.command import Job, node_commands
+from runners.input_data import SAMPLE
+from runners.manifest import load_manifest
+from runners.repeat import free_port
 
 pytestmark = pytest.mark.slow
 
@@ -58,3 +65,41 @@ def test_a_run_that_is_not_good_is_caught(tmp_path, python, script, reason):
     assert re.search(reason, result.reason)
     assert record.tail
     assert not living(record.commands[0].environment["DLSCALE_TOKEN"])
+
+
+@pytest.mark.parametrize(
+    ("number", "whose"),
+    [(signal.SIGINT, "launcher"), (signal.SIGTERM, "launcher"), (signal.SIGKILL, "rank 1")],
+)
+def test_the_launcher_leaves_nothing_behind(tmp_path, python, number, whose):
+    """Alone, without the driver, which looks for what is left by itself."""
+    logs, token = tmp_path / "logs", str(tmp_path)
+    place = {"data": str(SAMPLE / "train"), "hosts": ["here"], "gpus": [], "seed": 0}
+    job = Job(python=python, logs=logs, port=free_port(), token=token, **place)
+    case = plan_case("paddlepaddle", steps=5000)
+    (command,) = node_commands(case, load_manifest("paddlepaddle"), job)
+    launcher = processes.start(command, tmp_path / "launcher.log", token)
+    try:
+        while not all('"window"' in text for text in texts(logs)):
+            assert launcher.poll() is None
+            time.sleep(0.1)
+        assert len(living(token)) == 5  # the launcher, two ranks, a loader process of each
+        rank_1 = next(
+            process
+            for process in processes.with_token(token)
+            if process.ppid() == launcher.pid and process.environ()["PADDLE_TRAINER_ID"] == "1"
+        )
+        (rank_1 if whose == "rank 1" else launcher).send_signal(number)
+        assert launcher.wait(60) != 0
+        deadline = time.monotonic() + 20
+        while living(token) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not living(token)
+    finally:
+        processes.end_all(token, grace=1.0)
+
+
+def texts(logs):
+    """Return the text of both ranks' logs, empty where there is none yet."""
+    paths = [logs / f"rank{rank}.log" for rank in range(2)]
+    return [path.read_text() if path.exists() else "" for path in paths]
