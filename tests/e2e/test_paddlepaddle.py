@@ -6,13 +6,24 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import QUICK, bench, environment, living, plan_case, run_script, the_run
+from harness import (
+    NETWORK,
+    QUICK,
+    bench,
+    environment,
+    living,
+    plan_case,
+    run_here,
+    run_script,
+    the_run,
+)
 
 from results.store import read_stored_run
 from results.summary import summarise
 from runners import processes
 from runners.command import Job, node_commands
 from runners.input_data import SAMPLE
+from runners.machine import this_machine
 from runners.manifest import load_manifest
 from runners.repeat import free_port
 
@@ -55,6 +66,7 @@ def test_two_ranks_with_each_kind_of_input(tmp_path, python, request_):
         ("crash.py", "ValueError: rank 1 was told to crash"),
         ("killed.py", "SIGKILL|rank1 broke off without a word"),
         ("wrong_network.py", "parameters, not 25557032"),
+        ("no_start.py", "ImportError: rank 1 was told not to start"),
     ],
 )
 def test_a_run_that_is_not_good_is_caught(tmp_path, python, script, reason):
@@ -65,6 +77,38 @@ def test_a_run_that_is_not_good_is_caught(tmp_path, python, script, reason):
     assert re.search(reason, result.reason)
     assert record.tail
     assert not living(record.commands[0].environment["DLSCALE_TOKEN"])
+
+
+def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):
+    batch = this_machine().memory // (3 * 64 * 64 * 4) * 2
+    case = plan_case("paddlepaddle", cases=["1n1g"], batch_size=batch, data="synthetic")
+    result, record = run_script("paddlepaddle", python, None, tmp_path / "repeat", case)
+    assert record.outcome == "out of memory", record.tail
+    assert result.throughput is None
+
+
+def test_a_damaged_image_is_named(tmp_path, python):
+    folder = tmp_path / "train" / "n00000001"
+    folder.mkdir(parents=True)
+    whole = sorted((SAMPLE / "train").glob("*/*.JPEG"))[:4]
+    for image in whole:
+        (folder / image.name).write_bytes(image.read_bytes())
+    cut = folder / "cut.JPEG"
+    cut.write_bytes(whole[0].read_bytes()[:5000])
+    place = {"data": str(folder.parent)}
+    case = plan_case("paddlepaddle")
+    result, _ = run_script("paddlepaddle", python, None, tmp_path / "repeat", case, **place)
+    assert "damaged image" in result.reason
+    assert str(cut) in result.reason
+
+
+def test_images_are_cropped_and_shared_out_as_torchvision_would(tmp_path, python):
+    crops = tmp_path / "crops.npz"
+    chosen = run_here("pytorch", environment("pytorch"), NETWORK / "torchvision_crops.py", crops)
+    assert chosen.returncode == 0, chosen.stderr
+    script = NETWORK / "paddlepaddle_loader.py"
+    done = run_here("paddlepaddle", python, script, crops, SAMPLE / "train")
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
