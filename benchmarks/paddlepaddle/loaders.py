@@ -13,6 +13,9 @@ import numpy as np
 import paddle
 from common.arguments import CLASSES, PIXEL_MEAN, PIXEL_STD
 
+# The images of a folder, as torchvision and the driver's check of it have them.
+EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+
 
 def synthetic(args, rank, world_size):
     """Return one fixed batch of random pixels again and again, another one on each rank.
@@ -60,7 +63,7 @@ class Crops(paddle.vision.datasets.DatasetFolder):
         """Find the images."""
         from paddle.vision import transforms
 
-        super().__init__(folder, extensions=(".jpg", ".jpeg", ".png"))
+        super().__init__(folder, extensions=EXTENSIONS)
         self.augment = transforms.Compose(
             [transforms.RandomResizedCrop(size), transforms.RandomHorizontalFlip()]
         )
