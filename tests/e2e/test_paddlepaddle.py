@@ -18,6 +18,7 @@ from harness import (
     the_run,
 )
 
+from results.formats import mllog
 from results.store import read_stored_run
 from results.summary import summarise
 from runners import processes
@@ -77,6 +78,17 @@ def test_a_run_that_is_not_good_is_caught(tmp_path, python, script, reason):
     assert re.search(reason, result.reason)
     assert record.tail
     assert not living(record.commands[0].environment["DLSCALE_TOKEN"])
+
+
+def test_gradients_are_averaged_and_not_added(tmp_path, python):
+    losses = []
+    for cases in ["1n1g"], ["1n2g"]:
+        case = plan_case("paddlepaddle", data="synthetic", cases=cases)
+        folder = tmp_path / case.label
+        result, record = run_script("paddlepaddle", python, "same_data.py", folder, case)
+        assert result.reason == "", record.tail
+        losses.append(mllog.read((folder / "rank0.log").read_bytes()).losses.tolist())
+    assert losses[0] == losses[1]
 
 
 def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):
