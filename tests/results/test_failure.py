@@ -103,6 +103,16 @@ Collective ops is aborted by: Socket closed
             "failed",
             "launcher exited with 1; rank1 broke off without a word, as when killed",
         ),
+        (
+            {
+                "rank0": "RuntimeError: damaged image a.JPEG\n"
+                "SystemError: (Fatal) Blocking queue is killed because the data reader raises an "
+                "exception."
+            },
+            0,
+            "failed",
+            "rank0: RuntimeError: damaged image a.JPEG",
+        ),
         ({"rank0": "a", "rank1": "b"}, 0, "failed", "launcher exited with 1"),
         ({}, 0, "failed", "launcher exited with 1"),
     ],
