@@ -15,7 +15,8 @@ BENCH_OPTIONS = $(call option,--nodes,NODES) $(call option,--devices,DEVICES) \
   $(call option,--batch,BATCH) $(call option,--precision,PRECISION) \
   $(call option,--amp-dtype,AMP_DTYPE) $(call option,--image-size,IMAGE_SIZE) \
   $(call option,--layout,LAYOUT) $(call switch,--compile,COMPILE) \
-  $(call option,--strategy,STRATEGY) $(call option,--seed,SEED) \
+  $(call option,--strategy,STRATEGY) $(call option,--backend,BACKEND) \
+  $(call option,--seed,SEED) \
   $(call option,--data,DATA) $(call option,--loader,LOADER) \
   $(call option,--workers,WORKERS) $(call option,--warmup,WARMUP) \
   $(call option,--steps,STEPS) $(call option,--repeats,REPEATS) \

@@ -16,7 +16,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     `batch_size` is in images per device, `image_size` in pixels (a square), `threads` and
     `workers` count compute threads and loader processes (or threads) of one rank; `warmup`
-    steps are dropped and `steps` are timed.
+    steps are dropped and `steps` are timed. `backend` is what ranks talk through, empty in the
+    records of versions that did not say; with `process_per_node` one process drives all devices
+    of a node.
     """
 
     implementation: str
@@ -34,6 +36,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     layout: Layout
     compile: bool = False
     strategy: str
+    backend: str = ""
+    process_per_node: bool = False
     warmup: Annotated[int, msgspec.Meta(ge=0)]
     steps: Annotated[int, msgspec.Meta(ge=1)]
     emulated: bool = False
@@ -47,6 +51,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def world_size(self) -> int:
         """Devices of the whole job."""
         return self.nodes * self.devices
+
+    @property
+    def ranks(self) -> int:
+        """Processes of the whole job, each with a log of its own."""
+        return self.nodes if self.process_per_node else self.world_size
 
     @property
     def global_batch(self) -> int:
@@ -64,11 +73,13 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             parts.append("nchw")
         if self.compile:
             parts.append("compile")
+        if self.backend:
+            parts += [self.strategy, self.backend]
         return "_".join(parts)
 
     @property
     def folder(self) -> str:
-        """The case's folder inside a run, such as `pytorch/4n8g/r50_b128_fp32_torchvision`."""
+        """The case's folder inside a run, such as `pytorch/4n8g/r50_b128_fp32_synthetic`."""
         return f"{self.implementation}/{self.label}/{self.stem}"
 
     @property

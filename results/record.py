@@ -20,12 +20,16 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class NodeCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """What is executed on one node: the arguments, and the variables set beside the user's own."""
+    """What is executed on one node: the arguments, and the variables set beside the user's own.
+
+    `address` is that of the network namespace an emulated node was given, empty for none.
+    """
 
     node: int
     host: str
     arguments: list[str]
     environment: dict[str, str]
+    address: str = ""
 
 
 class RepeatRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -71,14 +71,12 @@ def judge(record: RepeatRecord, logs: Sequence[RankLog]) -> RepeatResult:
 def find_fault(case: Case, logs: Sequence[RankLog]) -> str:
     """Return the first thing that makes a repeat not count, as a phrase; empty if nothing does."""
     ranks = [log.rank for log in logs]
-    missing = sorted(set(range(case.world_size)) - set(ranks))
+    missing = sorted(set(range(case.ranks)) - set(ranks))
     if missing:
-        return f"no log of rank {missing[0]} ({len(missing)} of {case.world_size} ranks missing)"
-    if len(ranks) != case.world_size:
-        odd = [
-            rank for rank in ranks if ranks.count(rank) > 1 or rank not in range(case.world_size)
-        ]
-        return f"{len(ranks)} logs for {case.world_size} ranks: rank {odd[0]} is one too many"
+        return f"no log of rank {missing[0]} ({len(missing)} of {case.ranks} ranks missing)"
+    if len(ranks) != case.ranks:
+        odd = [rank for rank in ranks if ranks.count(rank) > 1 or rank not in range(case.ranks)]
+        return f"{len(ranks)} logs for {case.ranks} ranks: rank {odd[0]} is one too many"
     for log in logs:
         fault = _fault_of_rank(case, log)
         if fault:
@@ -95,8 +93,8 @@ def _fault_of_rank(case: Case, log: RankLog) -> str:
     whole = case.warmup + case.steps
     seconds = np.diff(np.concatenate(([0.0], log.ends)))
     finite = np.isfinite(log.losses)
-    if log.world_size != case.world_size:
-        return f"says it is one of {log.world_size} ranks, not of {case.world_size}"
+    if log.world_size != case.ranks:
+        return f"says it is one of {log.world_size} ranks, not of {case.ranks}"
     if log.global_batch != case.global_batch:
         return f"global batch {log.global_batch}, not {case.global_batch} as asked"
     if log.parameters != PARAMETERS:

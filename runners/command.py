@@ -8,6 +8,7 @@ from pathlib import Path
 
 from results.case import Case
 from results.record import NodeCommand
+from runners.emulated_network import INTERFACE, address_of
 from runners.manifest import Manifest
 
 # Variables that steer a framework, kept in the record as they were found.
@@ -42,37 +43,62 @@ class Job:
 
 
 def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]:
-    """Return what is executed on each node of a case, in the order of the nodes."""
-    loopback = {"GLOO_SOCKET_IFNAME": "lo"} if case.device == "cpu" else {}
+    """Return what is executed on each node of a case, in the order of the nodes.
+
+    It is one command where the launcher of its strategy starts the ranks of all nodes.
+    """
+    own_address = case.emulated and manifest.about.own_address
+    interface = INTERFACE if own_address else "lo"
+    gloo = {"GLOO_SOCKET_IFNAME": interface} if case.device == "cpu" else {}
+    strategy = manifest.about.strategy[case.strategy]
     commands = []
-    for node in range(case.nodes):
+    for node in range(case.nodes if strategy.per == "node" else 1):
         places = {
             "folder": manifest.folder,
             "nodes": case.nodes,
             "node_rank": node,
             "devices": case.devices,
+            "ranks": case.ranks,
             "threads": case.threads,
-            "master_address": "127.0.0.1",
+            "backend": case.backend,
+            "hosts": _hosts(case, job),
+            "master_address": address_of(0) if own_address else "127.0.0.1",
             "master_port": job.port,
         }
         support = manifest.about.on[case.device]
         environment = {key: text.format(**places) for key, text in support.environment.items()}
         arguments = [
             str(job.python),
-            *(part.format(**places) for part in manifest.about.start),
+            *(part.format(**places) for part in strategy.start),
             str(manifest.folder / manifest.about.script),
             *script_arguments(case, job),
         ]
         if case.emulated and case.device == "cuda":
             mine = job.gpus[node * case.devices : (node + 1) * case.devices]
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(mine)
-        environment = {**loopback, **environment, "DLSCALE_TOKEN": job.token}
+        environment = {**gloo, **environment, "DLSCALE_TOKEN": job.token}
         commands.append(
             NodeCommand(
-                node=node, host=job.hosts[node], arguments=arguments, environment=environment
+                node=node,
+                host=job.hosts[node],
+                arguments=arguments,
+                environment=environment,
+                address=address_of(node) if own_address else "",
             )
         )
     return commands
+
+
+def _hosts(case: Case, job: Job) -> str:
+    """Return the hosts as mpirun and horovodrun take them, such as `a:8,b:8`.
+
+    They start ranks on an address of this machine by themselves, without ssh; each emulated node
+    has a loopback address of its own, since a host that is named twice is one host to them.
+    """
+    hosts = job.hosts[: case.nodes]
+    if case.emulated or case.nodes == 1:
+        hosts = [f"127.0.0.{1 + node}" for node in range(case.nodes)]
+    return ",".join(f"{host}:{case.ranks // case.nodes}" for host in hosts)
 
 
 def script_arguments(case: Case, job: Job) -> list[str]:
@@ -86,6 +112,8 @@ def script_arguments(case: Case, job: Job) -> list[str]:
         "amp-dtype": case.amp_dtype,
         "layout": case.layout,
         "strategy": case.strategy,
+        "backend": case.backend,
+        "devices-per-rank": case.devices if case.process_per_node else "",
         "loader": case.loader,
         "data": job.data,
         "workers": case.workers,

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 from results.errors import InputError
 from runners.interpreter import find_python
 from runners.manifest import Manifest, implementations, load_manifest
@@ -26,6 +28,8 @@ def environment_folder(manifest: Manifest, home: Path) -> Path:
     """Return where the environment of an implementation lies, whether or not it is built."""
     digest = hashlib.sha256(manifest.lock.read_bytes())
     digest.update(manifest.about.python.encode())
+    if manifest.about.build.packages:
+        digest.update(msgspec.json.encode(manifest.about.build))
     return home / f"{manifest.about.framework}-{digest.hexdigest()[:_DIGITS]}"
 
 
@@ -70,19 +74,36 @@ def _build(manifest: Manifest, folder: Path, named_python: str | None) -> None:
         f"Building the environment of {about.name} in {folder}; it can be gigabytes ...",
         file=sys.stderr,
     )
+    for tool in about.build.tools:
+        if not shutil.which(tool):
+            raise InputError(
+                f"{', '.join(about.build.packages)} is built from source for {about.name}, which "
+                f"needs {tool}, and it is not on PATH: install it (Debian: apt install {tool})."
+            )
     shutil.rmtree(folder, ignore_errors=True)
     _uv(manifest, "venv", "--quiet", "--no-project", "--python", python, str(folder))
-    _uv(
-        manifest,
-        *("pip", "install", "--require-hashes", "--no-deps", "--compile-bytecode"),
-        *("--python", str(python_of(folder)), "--requirements", str(manifest.lock)),
-    )
+    ready, built = folder / "ready.lock", folder / "built.lock"
+    ready.write_text(manifest.locked(lambda name: name not in about.build.packages))
+    built.write_text(manifest.locked(lambda name: name in about.build.packages))
+    _install(manifest, folder, ready)
+    if about.build.packages:
+        # Their builds find the environment's own programs first, and its packages.
+        path = f"{folder / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        variables = {**about.build.environment, "PATH": path}
+        _install(manifest, folder, built, "--no-build-isolation", **variables)
     (folder / _STAMP).touch()
 
 
-def _uv(manifest: Manifest, *arguments: str) -> None:
+def _install(manifest: Manifest, folder: Path, lock: Path, *options: str, **variables: str) -> None:
+    install = ("pip", "install", "--require-hashes", "--no-deps", "--compile-bytecode", *options)
+    python = str(python_of(folder))
+    _uv(manifest, *install, "--python", python, "--requirements", str(lock), **variables)
+
+
+def _uv(manifest: Manifest, *arguments: str, **variables: str) -> None:
     uv = Path(sys.executable).with_name("uv")
-    environment = {k: v for k, v in os.environ.items() if k not in {"VIRTUAL_ENV", "PYTHONPATH"}}
+    kept = {k: v for k, v in os.environ.items() if k not in {"VIRTUAL_ENV", "PYTHONPATH"}}
+    environment = {**kept, **variables}
     done = subprocess.run([str(uv), *arguments], env=environment, check=False)
     if done.returncode:
         raise InputError(

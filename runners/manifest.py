@@ -1,9 +1,10 @@
 """An implementation's `benchmark.toml`: what it is, what it supports, how it is started."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
@@ -15,7 +16,10 @@ MANIFEST = "benchmark.toml"
 COMMON = Path(next(iter(benchmarks.__path__))) / "common"
 _NAME = re.compile(r"(?!interrupted$)[A-Za-z0-9][A-Za-z0-9_.-]{0,60}")
 # What can stand in braces in `start` and `environment`; runners/command.py fills it in.
-PLACES = ["folder", "nodes", "node_rank", "devices", "threads", "master_address", "master_port"]
+PLACES = [
+    *("folder", "nodes", "node_rank", "devices", "ranks", "threads", "backend"),
+    *("master_address", "master_port", "hosts"),
+]
 
 T = TypeVar("T")
 # A list with a first element, which is the default.
@@ -38,13 +42,39 @@ class Support(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     compiler_tools: list[str] = []
 
 
+class Build(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Locked packages that are built from source here, after the others and with them at hand.
+
+    `environment` are variables set for their builds, which need the programs in `tools`.
+    """
+
+    packages: list[str] = []
+    environment: dict[str, str] = {}
+    tools: list[str] = []
+
+
+class Strategy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How ranks are kept in step, and what starts them.
+
+    `start` is the launcher and its arguments after the interpreter, started on each node, or once
+    for the job, `per` which it is; `backends` are what ranks can talk through on each kind of
+    device, the first of which is the default: a device that is not there cannot be trained on so.
+    `process_per` says whether each device has a process, or one process drives all of a node's.
+    """
+
+    start: list[str]
+    backends: Annotated[dict[Device, Choices[str]], msgspec.Meta(min_length=1)]
+    per: Literal["node", "job"] = "node"
+    process_per: Literal["device", "node"] = "device"
+
+
 class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The keys of `benchmark.toml`.
 
-    `start` is the framework's launcher and its arguments after the interpreter, in which
-    `{folder}` is the manifest's own; `published` names DLPerf's implementations that a run is set
-    beside, the nearest first. `unavailable` says of a device, a strategy or the like why it cannot
-    be had, or not yet.
+    The first `strategy` is the default; `published` names DLPerf's implementations that a run is
+    set beside, the nearest first. `unavailable` says of a device, a strategy or the like why it
+    cannot be had, or not yet. With `own_address`, two nodes at one address are taken for one, so
+    emulated nodes get a network namespace each. `build` names what is built from source here.
     """
 
     name: str
@@ -54,10 +84,11 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     python: str
     requirements: str
     framework: str
-    start: list[str]
-    strategies: Choices[str]
+    strategy: Annotated[dict[str, Strategy], msgspec.Meta(min_length=1)]
     compiler: str = ""
     published: list[str] = []
+    own_address: bool = False
+    build: Build = Build()
     unavailable: dict[str, str] = {}
     on: Annotated[dict[Device, Support], msgspec.Meta(min_length=1)]
 
@@ -84,10 +115,20 @@ class Manifest:
         """Every locked package and its version."""
         pins = {}
         for line in self.lock.read_text().splitlines():
-            name, found, rest = line.partition("==")
-            if found and not line.startswith((" ", "#")):
-                pins[name.strip()] = rest.split()[0]
+            name = _locked_name(line)
+            if name:
+                pins[name] = line.partition("==")[2].split()[0]
         return pins
+
+    def locked(self, wanted: Callable[[str], bool]) -> str:
+        """Return the lines of the lock but those of the packages that are not wanted."""
+        lines, keep = [], True
+        for line in self.lock.read_text().splitlines(keepends=True):
+            name = _locked_name(line)
+            keep = wanted(name) if name else keep
+            if keep:
+                lines.append(line)
+        return "".join(lines)
 
 
 def implementations() -> list[str]:
@@ -119,14 +160,23 @@ def load_manifest(name: str) -> Manifest:
     for device, support in about.on.items():
         if "amp" in support.precisions and not support.amp_dtypes:
             raise InputError(f"{path}: amp on {device} needs at least one of amp_dtypes.")
+        if not any(device in one.backends for one in about.strategy.values()):
+            raise InputError(f"{path}: no strategy has backends on {device}.")
     variables = [text for support in about.on.values() for text in support.environment.values()]
-    for text in (*about.start, *variables):
+    starts = [text for strategy in about.strategy.values() for text in strategy.start]
+    for text in (*starts, *variables):
         try:
             text.format(**dict.fromkeys(PLACES, 0))
         except (LookupError, ValueError, AttributeError) as error:
             places = ", ".join(PLACES)
             raise InputError(f"{path}: {text!r} holds braces, but none of {places}.") from error
     return Manifest(path.parent, about)
+
+
+def _locked_name(line: str) -> str:
+    """Return the package that a line of a lock begins; empty where it begins none."""
+    name, found, _ = line.partition("==")
+    return name.strip() if found and not line.startswith((" ", "#")) else ""
 
 
 def _home() -> Path:

@@ -102,6 +102,10 @@ def _template(
     synthetic = request.data == "synthetic"
     if synthetic and request.loader:
         raise InputError(f"LOADER={request.loader} reads images; DATA=synthetic has none to read.")
+    possible = [name for name, one in about.strategy.items() if device in one.backends]
+    name = _choose("STRATEGY", request.strategy, possible, device, why)
+    strategy = about.strategy[name]
+    through = strategy.backends[device]
     return Case(
         implementation=about.name,
         nodes=1,
@@ -117,7 +121,9 @@ def _template(
         threads=threads,
         layout=_choose("LAYOUT", request.layout, support.layouts, device, why),
         compile=request.compile,
-        strategy=_choose("STRATEGY", request.strategy, about.strategies, device, why),
+        strategy=name,
+        backend=_choose("BACKEND", request.backend, through, f"{device} by {name}", why),
+        process_per_node=strategy.process_per == "node",
         warmup=_default(request.warmup, sizes.warmup),
         steps=_default(request.steps, sizes.steps),
     )

@@ -18,6 +18,7 @@ from results.store import LATEST, find_run, new_run_folder
 from runners import paths
 from runners.bench import Place, disk_error, latest_unfinished
 from runners.command import recorded_variables
+from runners.emulated_network import network
 from runners.environment import ensure_environment, environment_folder, python_of
 from runners.hostfile import Host, read_hostfile
 from runners.input_data import InputData, find_data
@@ -119,6 +120,9 @@ def prepare_new(request: Request) -> Prepared:
     names = [machine.host] * most_nodes
     if hosts is not None:
         names = _hosts_of(hosts, most_nodes, max(case.devices for case in plan.cases), machine)
+    if manifest.about.own_address and any(case.emulated for case in plan.cases):
+        with network(1):
+            pass  # refused now and not at the first repeat
     if request.compile:
         _check_compiler(manifest, plan)
     data = find_data(request.data)

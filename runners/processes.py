@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -21,18 +22,21 @@ VARIABLE = "DLSCALE_TOKEN"
 KILL_SECONDS = 30.0
 
 
-def start(command: NodeCommand, log: Path, scratch: str | None = None) -> "subprocess.Popen[bytes]":
+def start(
+    command: NodeCommand, log: Path, scratch: str | None = None, where: Sequence[str] = ()
+) -> "subprocess.Popen[bytes]":
     """Start a node's command in a session of its own; its output goes to `log`.
 
-    `scratch` is the folder it is started in, and for its temporary files: the user's own may hold
-    modules that would be imported, and launchers leave files where they are. Raises
-    `InputError` where the program cannot be started, OSError where the log cannot be made.
+    `where` goes before the command, such as what leads into a network namespace. `scratch` is the
+    folder it is started in, and for its temporary files: the user's own may hold modules that
+    would be imported, and launchers leave files where they are. Raises `InputError` where the
+    program cannot be started, OSError where the log cannot be made.
     """
     temporary = {"TMPDIR": scratch} if scratch else {}
     with log.open("wb") as file:
         try:
             return subprocess.Popen(
-                command.arguments,
+                [*where, *command.arguments],
                 env={**_inherited(), **command.environment, **temporary},
                 cwd=scratch,
                 stdin=subprocess.DEVNULL,

@@ -7,6 +7,7 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from subprocess import Popen
@@ -15,6 +16,7 @@ from results.case import Case
 from results.failure import Ending, explain, tail_of
 from results.record import NodeCommand, RepeatRecord, write_record
 from runners import processes
+from runners.emulated_network import network
 from runners.log_tail import PhaseReader, read_logs
 
 POLL_SECONDS = 0.05
@@ -62,8 +64,12 @@ def run_repeat(
     kills = _oom_kills()
     running: list[Popen[bytes]] = []
     interrupted = hung = False
+    emulated = ExitStack()
     try:
-        running += [processes.start(c, folder / f"launcher{c.node}.log", scratch) for c in commands]
+        places = emulated.enter_context(_places(commands))
+        for command, place in zip(commands, places, strict=True):
+            log = folder / f"launcher{command.node}.log"
+            running.append(processes.start(command, log, scratch, place))
         hung = not _wait(running, PhaseReader(folder / "rank0.log"), on_phase, timeout)
     except KeyboardInterrupt:
         interrupted = True
@@ -77,6 +83,7 @@ def run_repeat(
             processes.end_all(token, grace=1.0)
         for process in running:
             process.wait()
+        emulated.close()
         shutil.rmtree(scratch, ignore_errors=True)
     if interrupted and not well:
         ending = Ending("interrupted", "interrupted by the user")
@@ -102,6 +109,13 @@ def run_repeat(
     if interrupted:
         raise Interrupted
     return record
+
+
+def _places(commands: list[NodeCommand]) -> AbstractContextManager[list[list[str]]]:
+    """Return what leads to where each command is to run, such as a network namespace."""
+    if commands[0].address:
+        return network(len(commands))
+    return nullcontext([[] for _ in commands])
 
 
 def _wait(

@@ -28,6 +28,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     layout: str | None = None
     compile: bool = False
     strategy: str | None = None
+    backend: str | None = None
     hostfile: str | None = None
     timeout: float = 1800.0
     seed: int = 0

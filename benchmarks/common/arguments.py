@@ -20,20 +20,22 @@ PIXEL_STD = (0.229 * 255, 0.224 * 255, 0.225 * 255)
 def parse_arguments(description):
     """Return the arguments of a training script as a namespace.
 
-    Sizes: `batch_size` in images per rank, `global_batch` in images of the whole job,
+    Sizes: `batch_size` in images per device, `global_batch` in images of the whole job,
     `image_size` in pixels, `warmup` and `steps` in optimiser updates.
     """
     parser = argparse.ArgumentParser(description=description)
     add = parser.add_argument
     add("--device", choices=("cpu", "cuda"), default="cpu", help="what a rank computes on")
-    add("--batch-size", type=int, default=8, help="images per rank and step")
+    add("--batch-size", type=int, default=8, help="images per device and step")
     add("--global-batch", type=int, default=0, help="images per step of the job; checked if given")
     add("--image-size", type=int, default=224, help="side of the square input, in pixels")
     add("--precision", choices=("fp32", "tf32", "amp"), default="fp32")
     add("--amp-dtype", choices=("", "bf16", "fp16"), default="", help="the 16-bit type of amp")
     add("--layout", choices=("channels_last", "channels_first"), default="channels_last")
     add("--compile", action="store_true", help="use the framework's compiler")
-    add("--strategy", default="ddp", help="how ranks are kept in step")
+    add("--strategy", default="", help="how ranks are kept in step; empty: the usual way")
+    add("--backend", default="", help="what ranks talk through; empty: the usual one")
+    add("--devices-per-rank", type=int, default=1, help="devices that this process drives")
     add("--loader", default="", help="what reads the images")
     add("--data", default="", help="a folder of class folders of images; empty: synthetic data")
     add("--workers", type=int, default=1, help="loader processes or threads per rank")
@@ -49,11 +51,12 @@ def parse_arguments(description):
 
 def require_global_batch(args, world_size):
     """Return the images per step of the job; exit where they are not those asked for."""
-    images = args.batch_size * world_size
+    devices = world_size * args.devices_per_rank
+    images = args.batch_size * devices
     if args.global_batch not in (0, images):
         raise SystemExit(
-            "the global batch is %d (%d ranks x %d), not %d as asked"
-            % (images, world_size, args.batch_size, args.global_batch)
+            "the global batch is %d (%d devices x %d), not %d as asked"
+            % (images, devices, args.batch_size, args.global_batch)
         )
     return images
 

@@ -114,7 +114,8 @@ def main():
     )
 
     if world_size > 1:
-        distributed.init_process_group("nccl" if args.device == "cuda" else "gloo")
+        through = args.backend or {"cuda": "nccl", "cpu": "gloo"}[args.device]
+        distributed.init_process_group(through)
     global_batch = arguments.require_global_batch(args, world_size)
     log.event("global_batch_size", global_batch)
     log.event("opt_name", "sgd")

@@ -71,9 +71,9 @@ def make_strategy():
     """Return what averages gradients over the ranks; for one rank, TensorFlow's default."""
     if world_size == 1:
         return tf.distribute.get_strategy()
-    communication = tf.distribute.experimental.CommunicationImplementation
+    through = args.backend or {"cuda": "nccl", "cpu": "ring"}[args.device]
     options = tf.distribute.experimental.CommunicationOptions(
-        implementation=communication.NCCL if args.device == "cuda" else communication.RING
+        implementation=tf.distribute.experimental.CommunicationImplementation[through.upper()]
     )
     return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
 

@@ -49,6 +49,9 @@ def _describe(manifest: "Manifest") -> list[str]:
             f"    {device:<8}  {', '.join(precisions)}; loaders {', '.join(support.loaders)}; "
             f"{', '.join(support.layouts)}"
         )
-    strategies = f"    strategy  {', '.join(about.strategies)}"
-    lines.append(strategies + (f"; compiler {about.compiler}" if about.compiler else ""))
+    for name, strategy in about.strategy.items():
+        through = [f"{device} {' or '.join(some)}" for device, some in strategy.backends.items()]
+        lines.append(f"    strategy  {name}: {', '.join(through)}")
+    if about.compiler:
+        lines.append(f"    compiler  {about.compiler}")
     return [*lines, *(f"    note      {name}: {why}" for name, why in about.unavailable.items())]

@@ -2,8 +2,10 @@
 
 import shlex
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,7 +45,7 @@ GPU_NODE = (
     "DLSCALE_TOKEN=0123 /env/bin/python -m torch.distributed.run --nnodes={nodes}"
     " --node-rank={node} --nproc-per-node=8 --master-addr=127.0.0.1 --master-port=29500"
     " FOLDER/train.py --device=cuda --batch-size=128 --global-batch={images} --image-size=224"
-    " --precision=fp32 --layout=channels_last --strategy=ddp --loader=torchvision"
+    " --precision=fp32 --layout=channels_last --strategy=ddp --backend=nccl --loader=torchvision"
     " --data=/data/train --workers=8"
     " --threads={threads} --warmup=20 --steps=100 --seed=7 --log-dir=/run/logs"
 )
@@ -66,8 +68,8 @@ def test_pytorch_on_two_emulated_nodes_of_one_core():
         " /env/bin/python -m torch.distributed.run --nnodes=2 --node-rank={node}"
         " --nproc-per-node=1 --master-addr=127.0.0.1 --master-port=29500 FOLDER/train.py"
         " --device=cpu --batch-size=8 --global-batch=16 --image-size=96 --precision=fp32"
-        " --layout=channels_last --strategy=ddp --workers=0 --threads=1 --warmup=3 --steps=10"
-        " --seed=7 --log-dir=/run/logs"
+        " --layout=channels_last --strategy=ddp --backend=gloo --workers=0 --threads=1 --warmup=3"
+        " --steps=10 --seed=7 --log-dir=/run/logs"
     )
     assert lines(case, data="") == [expected.format(node=node) for node in (0, 1)]
 
@@ -104,6 +106,50 @@ def test_the_manifests_folder_can_stand_in_a_command():
     (command,) = node_commands(plan(machine(), about=toy.about).cases[0], toy, job(1))
     assert command.arguments[:3] == ["/env/bin/python", f"{toy.folder}/launch.py", "--nodes=1"]
     assert command.environment["TOY_THREADS"] == "1"
+
+
+def toy(**changes):
+    """Return the toy's manifest, its strategy and itself changed."""
+    manifest = load_manifest(str(Path(__file__).parents[1] / "toy"))
+    (name,) = manifest.about.strategy
+    keys = msgspec.structs.fields(manifest.about.strategy[name])
+    mine = {key: changes.pop(key) for key in [one.name for one in keys] if key in changes}
+    strategy = msgspec.structs.replace(manifest.about.strategy[name], **mine)
+    about = msgspec.structs.replace(manifest.about, strategy={name: strategy}, **changes)
+    return replace(manifest, about=about)
+
+
+def test_one_launcher_can_start_the_ranks_of_all_nodes():
+    mpi = ["-m", "mpi", "-np={ranks}", "-H={hosts}", "--{backend}"]
+    manifest = toy(per="job", start=mpi)
+    case = plan(machine(cores=4), about=manifest.about, nodes=2).cases[-1]
+    (command,) = node_commands(case, manifest, job(2))
+    assert command.arguments[1:6] == ["-m", "mpi", "-np=4", "-H=127.0.0.1:2,127.0.0.2:2", "--gloo"]
+    case = plan(machine(cores=4), about=manifest.about, nodes=2, hosts=2).cases[-1]
+    (command,) = node_commands(case, manifest, job(2))
+    assert "-H=host1:4,host2:4" in command.arguments
+
+
+def test_one_process_can_drive_all_devices_of_a_node():
+    manifest = toy(process_per="node", start=["{ranks}"])
+    case = plan(machine(cores=4), about=manifest.about, nodes=2).cases[-1]
+    assert (case.world_size, case.ranks, case.global_batch) == (4, 2, 32)
+    commands = node_commands(case, manifest, job(2))
+    assert [command.arguments[1] for command in commands] == ["2", "2"]
+    assert all("--devices-per-rank=2" in command.arguments for command in commands)
+    assert all("--batch-size=8" in command.arguments for command in commands)
+
+
+def test_emulated_nodes_have_an_address_each_where_they_need_it():
+    manifest = toy(own_address=True, start=["{master_address}"])
+    for emulated, hosts in ((True, None), (False, 2)):
+        case = plan(machine(cores=2), about=manifest.about, nodes=2, hosts=hosts).cases[-1]
+        commands = node_commands(case, manifest, job(2))
+        addresses = ["10.77.0.1", "10.77.0.2"] if emulated else ["", ""]
+        assert [command.address for command in commands] == addresses
+        if emulated:
+            assert {command.arguments[1] for command in commands} == {"10.77.0.1"}
+            assert commands[0].environment["GLOO_SOCKET_IFNAME"] == "eth0"
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)

@@ -1,8 +1,11 @@
 """Environments, built by the real uv from tiny locks; nothing is fetched from anywhere."""
 
 import hashlib
+import io
+import os
 import shutil
 import subprocess
+import tarfile
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -187,3 +190,77 @@ def test_a_named_python_of_another_version_is_refused_even_where_one_is_built(to
 def test_a_home_that_cannot_be_written_is_refused(toy):
     toy.home.touch()
     assert "cannot be built: File exists" in refused(toy)
+
+
+BACKEND = """
+import os
+import zipfile
+
+import tiny  # installed before, and at hand without build isolation
+
+assert os.environ["BUILT_WITH"] == "all"
+assert os.environ["PATH"].startswith({home!r})
+
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    name = "built-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(folder, name), "w") as file:
+        file.writestr("built.py", "")
+        file.writestr("built-1.0.dist-info/METADATA", {metadata!r})
+        file.writestr("built-1.0.dist-info/WHEEL", {about!r})
+        file.writestr("built-1.0.dist-info/RECORD", "")
+    return name
+"""
+PROJECT = """
+[project]
+name = "built"
+version = "1.0"
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+"""
+BUILD = """
+[build]
+packages = ["built"]
+environment = { BUILT_WITH = "all" }
+tools = ["a-tool"]
+"""
+
+
+@pytest.fixture
+def built(toy, tmp_path):
+    """Let the toy's lock name a wheel, and before it a source that needs the wheel."""
+    toy.rename("[on.cpu]", f"{BUILD}\n[on.cpu]")
+    metadata = METADATA.replace("tiny", "built")
+    backend = BACKEND.format(metadata=metadata, about=ABOUT, home=str(toy.home))
+    source = tmp_path / "built-1.0.tar.gz"
+    with tarfile.open(source, "w:gz") as file:
+        for name, text in {
+            "backend.py": backend,
+            "pyproject.toml": PROJECT,
+            "PKG-INFO": metadata,
+        }.items():
+            member = tarfile.TarInfo(f"built-1.0/{name}")
+            member.size = len(text)
+            file.addfile(member, io.BytesIO(text.encode()))
+    lines = [f"--find-links {tmp_path}", "--no-index"]
+    for name, path in {"built": source, "tiny": wheel(tmp_path)}.items():
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        lines += [f"{name}==1.0 \\", f"    --hash=sha256:{digest}"]
+    toy.lock("\n".join(lines) + "\n")
+    return toy
+
+
+def test_a_package_is_built_from_source_against_the_others(built, tmp_path, monkeypatch):
+    tool = tmp_path / "a-tool"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    folder, _ = built.ensure()
+    subprocess.run([python_of(folder), "-c", "import built, tiny"], check=True)
+    built.rename('"all" }', '"some" }')
+    assert built.folder() != folder
+
+
+def test_a_tool_that_a_build_needs_is_named(built):
+    assert "needs a-tool, and it is not on PATH" in refused(built)

@@ -129,7 +129,7 @@ class TestDefaults:
     def test_come_first_in_the_manifest(self):
         case, support = plan(DGX).cases[0], PYTORCH.on["cuda"]
         assert (case.loader, case.layout) == (support.loaders[0], support.layouts[0])
-        assert (case.strategy, case.workers) == (PYTORCH.strategies[0], support.workers)
+        assert (case.strategy, case.workers) == (next(iter(PYTORCH.strategy)), support.workers)
 
     def test_give_way_to_what_is_asked_for(self):
         asked = {"batch_size": 3, "image_size": 64, "warmup": 0, "steps": 7, "workers": 0}
