@@ -17,8 +17,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     `batch_size` is in images per device, `image_size` in pixels (a square), `threads` and
     `workers` count compute threads and loader processes (or threads) of one rank; `warmup`
     steps are dropped and `steps` are timed. `backend` is what ranks talk through, empty in the
-    records of versions that did not say; with `process_per_node` one process drives all devices
-    of a node.
+    records of versions that did not say; with `one_process` one process drives all devices.
     """
 
     implementation: str
@@ -37,7 +36,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     compile: bool = False
     strategy: str
     backend: str = ""
-    process_per_node: bool = False
+    one_process: bool = False
     warmup: Annotated[int, msgspec.Meta(ge=0)]
     steps: Annotated[int, msgspec.Meta(ge=1)]
     emulated: bool = False
@@ -55,7 +54,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def ranks(self) -> int:
         """Processes of the whole job, each with a log of its own."""
-        return self.nodes if self.process_per_node else self.world_size
+        return 1 if self.one_process else self.world_size
 
     @property
     def global_batch(self) -> int:

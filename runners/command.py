@@ -113,7 +113,7 @@ def script_arguments(case: Case, job: Job) -> list[str]:
         "layout": case.layout,
         "strategy": case.strategy,
         "backend": case.backend,
-        "devices-per-rank": case.devices if case.process_per_node else "",
+        "devices-per-rank": case.devices if case.one_process else "",
         "loader": case.loader,
         "data": job.data,
         "workers": case.workers,

@@ -59,13 +59,13 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     `start` is the launcher and its arguments after the interpreter, started on each node, or once
     for the job, `per` which it is; `backends` are what ranks can talk through on each kind of
     device, the first of which is the default: a device that is not there cannot be trained on so.
-    `process_per` says whether each device has a process, or one process drives all of a node's.
+    With `one_process` one process drives all devices of the only node.
     """
 
     start: list[str]
     backends: Annotated[dict[Device, Choices[str]], msgspec.Meta(min_length=1)]
     per: Literal["node", "job"] = "node"
-    process_per: Literal["device", "node"] = "device"
+    one_process: bool = False
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -77,8 +77,9 @@ def make_plan(request: Request, about: Description, machine: Machine, hosts: int
     share = max(1, machine.cores // (devices * (most_nodes if emulated else 1)))
     template = _template(request, about, support, device, threads=share)
     cases = [
-        msgspec.structs.replace(template, nodes=n, devices=d, emulated=emulated and n > 1)
+        msgspec.structs.replace(each, nodes=n, devices=d, emulated=emulated and n > 1)
         for n, d in labels
+        for each in _with_strategies(template, request, about, most_nodes)
     ]
     repeats = _default(request.repeats, _sizes(device, request.precision).repeats)
     return Plan(cases=cases, repeats=repeats, notes=_notes(cases[0], machine, emulated, ranks_here))
@@ -102,10 +103,6 @@ def _template(
     synthetic = request.data == "synthetic"
     if synthetic and request.loader:
         raise InputError(f"LOADER={request.loader} reads images; DATA=synthetic has none to read.")
-    possible = [name for name, one in about.strategy.items() if device in one.backends]
-    name = _choose("STRATEGY", request.strategy, possible, device, why)
-    strategy = about.strategy[name]
-    through = strategy.backends[device]
     return Case(
         implementation=about.name,
         nodes=1,
@@ -121,12 +118,38 @@ def _template(
         threads=threads,
         layout=_choose("LAYOUT", request.layout, support.layouts, device, why),
         compile=request.compile,
-        strategy=name,
-        backend=_choose("BACKEND", request.backend, through, f"{device} by {name}", why),
-        process_per_node=strategy.process_per == "node",
+        strategy="",
         warmup=_default(request.warmup, sizes.warmup),
         steps=_default(request.steps, sizes.steps),
     )
+
+
+def _with_strategies(
+    template: Case, request: Request, about: Description, most_nodes: int
+) -> list[Case]:
+    """Return the case by each strategy and backend that is asked for."""
+    device, why = template.device, about.unavailable
+    possible = [name for name, one in about.strategy.items() if device in one.backends]
+    strategies: Sequence[str | None] = request.strategy or [None]
+    backends: Sequence[str | None] = request.backend or [None]
+    cases = []
+    for named in strategies:
+        name = _choose("STRATEGY", named, possible, device, why)
+        strategy = about.strategy[name]
+        if strategy.one_process and most_nodes > 1:
+            raise InputError(
+                f"STRATEGY={name!r} is one process, on one node: ask for NODES=1, or for another."
+            )
+        for backend in backends:
+            through = _choose(
+                "BACKEND", backend, strategy.backends[device], f"{device}, {name}", why
+            )
+            cases.append(
+                msgspec.structs.replace(
+                    template, strategy=name, backend=through, one_process=strategy.one_process
+                )
+            )
+    return list(dict.fromkeys(cases))
 
 
 def _device(request: Request, about: Description, machine: Machine) -> Device:

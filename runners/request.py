@@ -27,8 +27,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     workers: int | None = None
     layout: str | None = None
     compile: bool = False
-    strategy: str | None = None
-    backend: str | None = None
+    strategy: list[str] | None = None
+    backend: list[str] | None = None
     hostfile: str | None = None
     timeout: float = 1800.0
     seed: int = 0

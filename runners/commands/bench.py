@@ -42,8 +42,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--image-size", type=options.image_size, help="pixels (default: 224)")
     what.add_argument("--layout", help="channels_last or channels_first")
     what.add_argument("--compile", action="store_true", default=None, help="use the compiler")
-    what.add_argument("--strategy", help="how ranks are kept in step, such as ddp")
-    what.add_argument("--backend", help="what ranks talk through, such as gloo")
+    what.add_argument(
+        "--strategy",
+        type=options.names,
+        metavar="LIST",
+        help="how ranks are kept in step: ddp,fsdp",
+    )
+    what.add_argument(
+        "--backend", type=options.names, metavar="LIST", help="what ranks talk through: gloo,mpi"
+    )
     what.add_argument("--seed", type=options.not_negative, help="of weights and shuffling")
     data = parser.add_argument_group("input")
     data.add_argument(

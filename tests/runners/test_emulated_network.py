@@ -80,10 +80,10 @@ def test_nothing_is_left_when_the_driver_is_killed():
 
 
 def test_nothing_is_left_after_it():
+    before = set(children(os.getpid()))
     with network(2):
-        assert len(children(os.getpid())) >= 3
-        held = children(os.getpid())
-    assert not set(held) & set(children(os.getpid()))
+        assert len(set(children(os.getpid())) - before) == 3
+    assert not set(children(os.getpid())) - before
 
 
 def test_a_tool_that_is_missing_is_named(monkeypatch):

@@ -29,7 +29,7 @@ def test_what_cannot_be_had_is_refused_with_its_reason():
             make_plan(Request(framework="paddlepaddle", **{option: value}), about, DGX, None)
         assert "is not possible on" in str(caught.value)
     with pytest.raises(InputError, match=r"on cpu: choose one of collective\."):
-        make_plan(Request(framework="paddlepaddle", strategy="ddp"), about, DGX, None)
+        make_plan(Request(framework="paddlepaddle", strategy=["ddp"]), about, DGX, None)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_a_cpu_sized_problem_is_noted():
         ({"precision": "fp64"}, "PRECISION='fp64'"),
         ({"loader": "x"}, "LOADER='x'"),
         ({"layout": "x"}, "LAYOUT='x'"),
-        ({"strategy": "x"}, "STRATEGY='x'"),
+        ({"strategy": ["x"]}, "STRATEGY='x'"),
         ({"precision": "amp", "amp_dtype": "fp8"}, "AMP_DTYPE='fp8'"),
         ({"amp_dtype": "fp16"}, "AMP_DTYPE=fp16 goes with PRECISION=amp"),
         ({"data": "synthetic", "loader": "torchvision"}, "LOADER=torchvision reads images"),
