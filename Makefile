@@ -55,6 +55,10 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.driver
 bench: $(VENV)/.driver ## run a benchmark: FRAMEWORK=pytorch (README, Options)
 	@$(DLSCALE) bench $(if $(value FRAMEWORK),$(call quote,FRAMEWORK)) $(BENCH_OPTIONS)
 
+.PHONY: build
+build: $(VENV)/.driver ## make environments beforehand: FRAMEWORK=all
+	@$(DLSCALE) build $(if $(value FRAMEWORK),$(call quote,FRAMEWORK)) $(call option,--python,FRAMEWORK_PYTHON)
+
 .PHONY: tables
 tables: $(VENV)/.driver ## regenerate DLPerf's tables and plots
 	@$(DLSCALE) tables

@@ -1,7 +1,6 @@
 """The table of a run beside the published figures, as text."""
 
 from reports.numbers import NOTHING, percent, rate
-from reports.summary_table import case_name
 from results.comparison import Comparison, Row
 
 COMPARISON_HEADINGS = (
@@ -17,16 +16,16 @@ COMPARISON_HEADINGS = (
 
 def comparison_rows(comparison: Comparison) -> list[tuple[str, ...]]:
     """Return one row per case, a cell for each of `COMPARISON_HEADINGS`."""
-    return [_row(row) for row in comparison.rows]
+    return [_row(row, comparison.run.names[row.summary.case]) for row in comparison.rows]
 
 
-def _row(row: Row) -> tuple[str, ...]:
+def _row(row: Row, name: str) -> tuple[str, ...]:
     series = row.published
     source = (
         f"{series.settings.implementation} {series.settings.framework_version}" if series else ""
     )
     return (
-        case_name(row.summary),
+        name,
         rate(row.per_device),
         rate(row.published_per_device),
         NOTHING if row.ratio is None else f"{row.ratio:.3g}",

@@ -17,14 +17,16 @@ def summary_json(run: RunSummary) -> str:
         "rule": "uniform",
         "notes": record.notes,
         "notices": list(run.run.notices),
-        "cases": [_case(case) for case in run.cases],
+        "left_out": record.left_out,
+        "cases": [_case(run, case) for case in run.cases],
     }
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
 
 
-def _case(summary: CaseSummary) -> dict[str, Any]:
+def _case(run: RunSummary, summary: CaseSummary) -> dict[str, Any]:
     return {
         "label": summary.case.label,
+        "name": run.names[summary.case],
         "case": msgspec.to_builtins(summary.case),
         "throughput": estimate_json(summary.throughput),
         "minimum": summary.minimum,
@@ -33,6 +35,7 @@ def _case(summary: CaseSummary) -> dict[str, Any]:
         "no_base": summary.no_base,
         "speedup": estimate_json(summary.speedup),
         "efficiency": estimate_json(summary.efficiency),
+        "of_fastest": run.of_fastest(summary),
         "data_share": summary.data_share,
         "asked": summary.asked,
         "repeats": [

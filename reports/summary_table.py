@@ -1,26 +1,13 @@
 """The table of a run, as text: the same rows on a terminal and in a report."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from reports.numbers import NOTHING, interval, percent, rate, ratio
-from results.record import section
 from results.summary import CaseSummary, RunSummary
 
-HEADINGS = (
-    "case",
-    "nodes",
-    "devices",
-    "images/s",
-    "95 % interval",
-    "min to max",
-    "speedup",
-    "efficiency",
-    "waits for data",
-    "repeats",
-)
-
 # Those that fit a terminal of 80 columns; the report has them all.
-TERMINAL = ("case", "images/s", "95 % interval", "speedup", "efficiency", "repeats")
+_TERMINAL = {"images/s", "of fastest", "95 % interval", "speedup", "efficiency", "repeats"}
 
 
 @dataclass(frozen=True)
@@ -32,22 +19,24 @@ class Failure:
     tail: tuple[str, ...]
 
 
-def summary_rows(run: RunSummary) -> list[tuple[str, ...]]:
-    """Return one row per case, a cell for each of `HEADINGS`."""
-    return [_row(case) for case in run.cases]
+def summary_table(run: RunSummary) -> tuple[list[str], list[list[str]]]:
+    """Return headings, and a row for each case; `of fastest` compares several variants."""
+    columns = _columns(run)
+    return list(columns), [[write(case) for write in columns.values()] for case in run.cases]
 
 
-def terminal_rows(run: RunSummary) -> list[tuple[str, ...]]:
-    """Return one row per case, a cell for each of `TERMINAL`."""
-    places = [HEADINGS.index(heading) for heading in TERMINAL]
-    return [tuple(row[place] for place in places) for row in summary_rows(run)]
+def terminal_table(run: RunSummary) -> tuple[list[str], list[list[str]]]:
+    """Return what fits a terminal of `summary_table`."""
+    headings, rows = summary_table(run)
+    places = [at for at, heading in enumerate(headings) if at == 0 or heading in _TERMINAL]
+    return [headings[at] for at in places], [[row[at] for at in places] for row in rows]
 
 
 def failures(run: RunSummary) -> list[Failure]:
     """Return the repeats that do not count, in the order of the cases."""
     return [
         Failure(
-            f"{case_name(case)} repeat {repeat.record.repeat}",
+            f"{run.names[case.case]} repeat {repeat.record.repeat}",
             repeat.reason
             if repeat.record.outcome in {"failed", "completed"}
             else f"{repeat.record.outcome}: {repeat.reason}",
@@ -58,47 +47,27 @@ def failures(run: RunSummary) -> list[Failure]:
     ]
 
 
-def case_name(summary: CaseSummary) -> str:
-    """Return a case's label, saying so where its nodes are emulated."""
-    return summary.case.label + (" (emulated)" if summary.case.emulated else "")
+def _columns(run: RunSummary) -> dict[str, Callable[[CaseSummary], str]]:
+    several = len(run.variants) > 1
+    return {
+        "case": lambda one: run.names[one.case],
+        "nodes": lambda one: str(one.case.nodes),
+        "devices": lambda one: str(one.case.world_size),
+        "images/s": lambda one: rate(one.throughput.value if one.throughput else None),
+        **({"of fastest": lambda one: percent(run.of_fastest(one))} if several else {}),
+        "95 % interval": lambda one: interval(one.throughput),
+        "min to max": _extremes,
+        "speedup": _speedup,
+        "efficiency": lambda one: percent(one.efficiency.value if one.efficiency else None),
+        "waits for data": lambda one: percent(one.data_share),
+        "repeats": lambda one: f"{len(one.counted)} of {one.asked}",
+    }
 
 
-def setting_line(run: RunSummary) -> str:
-    """Return what all cases of a run have in common, in one line."""
-    case = run.run.record.cases[0]
-    title = section(run.run.record.environment, "framework").get("title", case.implementation)
-    version = section(run.run.record.environment, "framework").get("version", "")
-    amp = f" ({case.amp_dtype})" if case.amp_dtype else ""
-    parts = [
-        f"{title} {version}",
-        f"{case.precision}{amp}",
-        f"batch {case.batch_size} per device",
-        f"{case.image_size} px",
-        f"JPEGs by {case.loader}" if case.data == "jpeg" else "synthetic data",
-        case.layout,
-        f"{case.strategy}{', compiled' if case.compile else ''}",
-        f"{case.warmup} + {case.steps} steps",
-    ]
-    return ", ".join(parts)
-
-
-def _row(summary: CaseSummary) -> tuple[str, ...]:
-    case = summary.case
-    low_high = NOTHING
-    if summary.minimum is not None:
-        low_high = f"{rate(summary.minimum)} to {rate(summary.maximum)}"
-    return (
-        case_name(summary),
-        str(case.nodes),
-        str(case.world_size),
-        rate(summary.throughput.value if summary.throughput else None),
-        interval(summary.throughput),
-        low_high,
-        _speedup(summary),
-        percent(summary.efficiency.value if summary.efficiency else None),
-        percent(summary.data_share),
-        f"{len(summary.counted)} of {summary.asked}",
-    )
+def _extremes(summary: CaseSummary) -> str:
+    if summary.minimum is None:
+        return NOTHING
+    return f"{rate(summary.minimum)} to {rate(summary.maximum)}"
 
 
 def _speedup(summary: CaseSummary) -> str:

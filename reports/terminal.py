@@ -1,11 +1,15 @@
 """Tables on a terminal. What comes from logs and hosts is shown as text, never as markup."""
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from reports.comparison_table import COMPARISON_HEADINGS, comparison_rows
-from reports.summary_table import TERMINAL, failures, setting_line, terminal_rows
+from reports.settings_table import setting_line, settings_table
+from reports.summary_table import failures, terminal_table
+from reports.variant_table import variant_table
 from results.comparison import Comparison, compare_with_published
 from results.failure import printable
 from results.summary import RunSummary
@@ -18,7 +22,10 @@ def print_summary(run: RunSummary, console: Console | None = None) -> None:
     console.print(f"\n[bold]{plain(setting_line(run))}[/]", highlight=False)
     for note in record.notes:
         console.print(plain(note), style="yellow", highlight=False)
-    console.print(_table(TERMINAL, terminal_rows(run)))
+    if len(run.variants) > 1:
+        console.print(_table(*settings_table(run)))
+        console.print(_table(*variant_table(run)))
+    console.print(_table(*terminal_table(run)))
     if any(case.throughput and case.throughput.low is None for case in run.cases):
         console.print("A 95 % interval needs at least six repeats that count.", style="dim")
     for failure in failures(run):
@@ -46,7 +53,7 @@ def plain(text: str) -> str:
     return escape(printable(text))
 
 
-def _table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     table = Table()
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="left" if place == 0 else "right", overflow="fold")

@@ -5,7 +5,7 @@ from typing import Any
 
 from results.case import Case
 from results.published_figures import Series, published_for
-from results.record import section
+from results.record import framework_facts, section
 from results.statistics import Estimate
 from results.summary import CaseSummary, RunSummary
 
@@ -66,19 +66,31 @@ class Comparison:
 def compare_with_published(run: RunSummary) -> Comparison:
     """Set each case of a run beside the published figure with the same nodes and devices."""
     environment = run.run.record.environment
-    names = [str(name) for name in _listed(section(environment, "framework").get("published"))]
-    rows = [_row(summary, names) for summary in run.cases]
-    series = next((row.published for row in rows if row.published), None)
     machine = describe_machine(environment)
-    case = run.run.record.cases[0]
-    version = str(section(environment, "framework").get("version", "unknown"))
+    rows = [_row(summary, environment) for summary in run.cases]
     found = [f"machine: {machine}; published: {PUBLISHED_MACHINE}"]
     if any(one.emulated for one in run.run.record.cases):
         found.append("the run's nodes are emulated on one machine: its scaling is not a cluster's")
     if "sample_seed" in section(environment, "data"):
         found.append("input: dlscale's sample of generated JPEGs; published: ImageNet")
-    found.extend(_differences(case, series, version))
-    return Comparison(run, machine, tuple(rows), tuple(found))
+    by_name: dict[str, list[str]] = {}
+    for name, cases in run.variants.items():
+        case = cases[0].case
+        series = next((r.published for r in rows if r.summary in cases and r.published), None)
+        version = framework_facts(environment, case.implementation).get("version", "unknown")
+        by_name[name] = _differences(case, series, str(version))
+    return Comparison(run, machine, tuple(rows), (*found, *_named_where_several(by_name)))
+
+
+def _named_where_several(by_name: dict[str, list[str]]) -> list[str]:
+    """Return what differs, once where it holds for all, else with the names before it."""
+    found = []
+    for difference in dict.fromkeys(one for some in by_name.values() for one in some):
+        names = [name for name, some in by_name.items() if difference in some]
+        found.append(
+            difference if len(names) == len(by_name) else f"{', '.join(names)}: {difference}"
+        )
+    return found
 
 
 def describe_machine(environment: dict[str, Any]) -> str:
@@ -96,8 +108,10 @@ def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _row(summary: CaseSummary, names: list[str]) -> Row:
+def _row(summary: CaseSummary, environment: dict[str, Any]) -> Row:
     case = summary.case
+    facts = framework_facts(environment, case.implementation)
+    names = [str(name) for name in _listed(facts.get("published"))]
     precision = "amp" if case.precision == "amp" else "fp32"
     for name in names:
         for series in published_for(name, precision, case.label):

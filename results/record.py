@@ -57,7 +57,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     `request` is the command's options; `environment` describes machine, versions and commits, as
     `runners.machine` and `runners.environment` found them; `notes` say what a reader must know
-    before comparing (emulated nodes, a CPU-sized problem).
+    before comparing (emulated nodes, a CPU-sized problem). `left_out` says of implementations that
+    were asked for why they have no cases.
     """
 
     schema: Literal["dlscale.run/1"] = "dlscale.run/1"
@@ -68,6 +69,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     cases: Annotated[list[Case], msgspec.Meta(min_length=1)]
     notes: list[str]
     environment: dict[str, Any]
+    left_out: dict[str, str] = {}
 
 
 def shown(command: NodeCommand) -> str:
@@ -97,6 +99,15 @@ def section(environment: dict[str, Any], name: str) -> dict[str, Any]:
     """Return a part of a record's environment, empty where the record has none of that form."""
     part = environment.get(name)
     return part if isinstance(part, dict) else {}
+
+
+def framework_facts(environment: dict[str, Any], implementation: str) -> dict[str, Any]:
+    """Return what a record's environment says of an implementation and its framework.
+
+    Records of 0.4 and older have one implementation, and say it under `framework`.
+    """
+    facts = section(section(environment, "frameworks"), implementation)
+    return facts or section(environment, "framework")
 
 
 def _read(path: Path, record: type[T]) -> T:

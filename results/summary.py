@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from results.case import Case
+from results.case_names import case_names, variant_names
 from results.rank_log import Floats
 from results.statistics import Estimate, median_estimate, ratio_estimate
 from results.store import StoredRun
@@ -54,6 +56,29 @@ class RunSummary:
 
     run: StoredRun
     cases: tuple[CaseSummary, ...] = field(default=())
+
+    @cached_property
+    def names(self) -> dict[Case, str]:
+        """What each case is called."""
+        return case_names(self.run.record.cases)
+
+    @cached_property
+    def variants(self) -> dict[str, tuple[CaseSummary, ...]]:
+        """The cases of each variant, by its name: all that one line of a plot shows."""
+        names = variant_names(self.run.record.cases)
+        grouped: dict[str, list[CaseSummary]] = {}
+        for case in self.cases:
+            grouped.setdefault(names[case.case], []).append(case)
+        return {name: tuple(cases) for name, cases in grouped.items()}
+
+    def of_fastest(self, case: CaseSummary) -> float | None:
+        """Return a case's throughput over the greatest of the same nodes and devices."""
+        rates = [
+            other.throughput.value
+            for other in self.cases
+            if other.case.label == case.case.label and other.throughput
+        ]
+        return case.throughput.value / max(rates) if case.throughput else None
 
     @property
     def complete(self) -> bool:

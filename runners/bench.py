@@ -18,11 +18,18 @@ from runners.repeat import free_port, run_repeat, token_of
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a run's repeats are started: environment, data, hosts, GPUs."""
+class Installed:
+    """An implementation, and the Python of its environment."""
 
     manifest: Manifest
     python: Path
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run's repeats are started: implementations by name, data, hosts, GPUs."""
+
+    installed: dict[str, Installed]
     data: str
     hosts: list[str]
     gpus: list[str]
@@ -55,8 +62,9 @@ def run_one(
 ) -> RepeatRecord:
     """Run one repeat of a case in `folder`."""
     token = token_of(folder)
+    installed = place.installed[case.implementation]
     job = Job(
-        python=place.python,
+        python=installed.python,
         data=place.data,
         logs=folder,
         hosts=place.hosts,
@@ -65,7 +73,7 @@ def run_one(
         token=token,
         seed=place.seed,
     )
-    commands = node_commands(case, place.manifest, job)
+    commands = node_commands(case, installed.manifest, job)
     return run_repeat(
         case,
         repeat,

@@ -15,6 +15,7 @@ from results.errors import BenchmarkError, InputError
 # In the order of a user's day; each is a module of runners.commands.
 COMMANDS = {
     "bench": "run a benchmark and report it",
+    "build": "make the environments of implementations before their first benchmark",
     "list": "show the implementations, their versions and what each supports",
     "parse": "compute figures from raw logs: a run's own, or anybody's",
     "report": "render a run's report again",

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from results.case_names import case_names
 from results.record import shown
 from runners.command import Job, node_commands
 from runners.prepare import Prepared
@@ -9,15 +10,16 @@ from runners.prepare import Prepared
 
 def print_plan(prepared: Prepared) -> None:
     """Print each case with the command of each of its nodes; nothing is made or started."""
-    plan = prepared.plan
+    plan, installed = prepared.selection.plan, prepared.installed
     print(f"{len(plan.cases)} cases x {plan.repeats} repeats on {prepared.machine.summary}")
-    for note in [*plan.notes, *prepared.data.notes]:
+    for note in prepared.notes:
         print(f"  {note}")
+    names = case_names(plan.cases)
     for case in plan.cases:
-        emulated = " (emulated)" if case.emulated else ""
-        print(f"\n{case.label}{emulated}: global batch {case.global_batch}")
+        one = installed[case.implementation]
+        print(f"\n{names[case]}: global batch {case.global_batch}")
         job = Job(
-            python=prepared.python,
+            python=one.python,
             data=str(prepared.data.folder or ""),
             logs=Path("RUN") / f"{case.folder}_1",
             hosts=prepared.hosts,
@@ -26,5 +28,5 @@ def print_plan(prepared: Prepared) -> None:
             token="TOKEN",  # noqa: S106 - a mark on processes, not a secret
             seed=prepared.request.seed,
         )
-        for command in node_commands(case, prepared.manifest, job):
+        for command in node_commands(case, one.manifest, job):
             print(f"node {command.node} ({command.host}): {shown(command)}")

@@ -38,6 +38,11 @@ def python_of(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
+def is_built(manifest: Manifest, home: Path) -> bool:
+    """Whether the environment of an implementation is there, whole."""
+    return _whole(environment_folder(manifest, home))
+
+
 def ensure_environment(manifest: Manifest, home: Path, named_python: str | None = None) -> Path:
     """Return the implementation's environment, building it where it is not there yet.
 
@@ -47,12 +52,12 @@ def ensure_environment(manifest: Manifest, home: Path, named_python: str | None 
     folder = environment_folder(manifest, home)
     if named_python:
         find_python(manifest.about.python, lock=manifest.lock, named=named_python)
-    if _is_whole(folder):
+    if _whole(folder):
         return folder
     try:
         home.mkdir(parents=True, exist_ok=True)
-        with _one_at_a_time(home / ".lock"):
-            if not _is_whole(folder):
+        with _one_at_a_time(home / f".{manifest.about.framework}.lock"):
+            if not _whole(folder):
                 _build(manifest, folder, named_python)
                 _remove_older(manifest, folder)
     except OSError as error:
@@ -62,7 +67,7 @@ def ensure_environment(manifest: Manifest, home: Path, named_python: str | None 
     return folder
 
 
-def _is_whole(folder: Path) -> bool:
+def _whole(folder: Path) -> bool:
     # Without the Python that it was built on, an environment's own is a link to nowhere.
     return (folder / _STAMP).exists() and python_of(folder).exists()
 
@@ -123,7 +128,7 @@ def _remove_older(manifest: Manifest, folder: Path) -> None:
 
 @contextmanager
 def _one_at_a_time(lock: Path) -> Iterator[None]:
-    """Let one process at a time build here; the others wait and then find it built."""
+    """Let one process at a time build a framework's; others wait and then find it built."""
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

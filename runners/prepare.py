@@ -1,9 +1,8 @@
 """From a request to everything that a run needs: cases, environment, data, a folder, a record."""
 
 import hashlib
-import os
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,19 +12,19 @@ from rich.console import Console
 
 from results.errors import InputError
 from results.files import nearest_existing, require_writable
-from results.record import RunRecord, read_run, section, write_record
+from results.record import RunRecord, framework_facts, read_run, section, write_record
 from results.store import LATEST, find_run, new_run_folder
 from runners import paths
-from runners.bench import Place, disk_error, latest_unfinished
+from runners.bench import Installed, Place, disk_error, latest_unfinished
+from runners.build import ensure_environments
 from runners.command import recorded_variables
-from runners.emulated_network import network
-from runners.environment import ensure_environment, environment_folder, python_of
+from runners.environment import environment_folder, python_of
 from runners.hostfile import Host, read_hostfile
 from runners.input_data import InputData, find_data
 from runners.machine import Machine, this_machine
-from runners.manifest import COMMON, MANIFEST, Manifest, load_manifest
-from runners.matrix import Plan, make_plan
+from runners.manifest import COMMON, MANIFEST, Manifest
 from runners.request import Request
+from runners.selection import Selection, select
 from runners.source import source_facts
 
 # Less than this, and the logs of a few repeats would not fit.
@@ -34,31 +33,54 @@ LEAST_FREE_BYTES = 16 * 2**20
 
 @dataclass(frozen=True)
 class Prepared:
-    """A request that was checked against this machine; nothing is written or started yet."""
+    """A request that was checked against this machine; nothing is written or started yet.
+
+    `unbuilt` says of implementations why they have no environment.
+    """
 
     request: Request
-    manifest: Manifest
     machine: Machine
-    plan: Plan
+    selection: Selection
     hosts: list[str]
     data: InputData
     resumed: Path | None = None
+    unbuilt: dict[str, str] = field(default_factory=dict)
 
     @property
-    def python(self) -> Path:
-        """The interpreter of the implementation's environment, whether or not it is built."""
-        return python_of(environment_folder(self.manifest, paths.ENVIRONMENTS))
+    def left_out(self) -> dict[str, str]:
+        """Who was asked for and has no cases, and why."""
+        return {**self.selection.left_out, **self.unbuilt}
 
-    def place(
-        self, store: Path, named_python: str | None, console: Console
-    ) -> tuple[Path, RunRecord, Place]:
-        """Build what is missing and return the run's folder, its record, and where it runs."""
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know of the run."""
+        left_out = [f"left out: {name}: {why}" for name, why in self.left_out.items()]
+        return [*self.selection.plan.notes, *self.data.notes, *left_out]
+
+    @property
+    def installed(self) -> dict[str, Installed]:
+        """Each implementation with its interpreter, whether or not that is there already."""
+        return {
+            name: Installed(manifest, python_of(environment_folder(manifest, paths.ENVIRONMENTS)))
+            for name, manifest in self.selection.manifests.items()
+        }
+
+    def built(self, store: Path, named_python: str | None, console: Console) -> "Prepared":
+        """Build the environments that are missing; implementations that get none are left out."""
         _check_space(self.resumed or store)
-        ensure_environment(self.manifest, paths.ENVIRONMENTS, named_python)
+        unbuilt = ensure_environments(
+            self.selection.manifests, paths.ENVIRONMENTS, named_python, console
+        )
+        if unbuilt and self.resumed:
+            raise InputError(" ".join(unbuilt.values()))
+        selection = self.selection.without(unbuilt)
+        return replace(self, selection=selection, unbuilt={**self.unbuilt, **unbuilt})
+
+    def place(self, store: Path, console: Console) -> tuple[Path, RunRecord, Place]:
+        """Make what is missing and return the run's folder, its record, and where it runs."""
         data = self.data.ready(console)
         place = Place(
-            manifest=self.manifest,
-            python=self.python,
+            installed=self.installed,
             data=str(data) if data else "",
             hosts=self.hosts,
             gpus=[gpu.id for gpu in self.machine.gpus],
@@ -70,15 +92,17 @@ class Prepared:
             record = read_run(self.resumed)
             _check_same(record.environment, environment, self.resumed)
             return self.resumed, record, place
-        folder = new_run_folder(store, self.manifest.about.name)
+        names = list(self.selection.manifests)
+        folder = new_run_folder(store, names[0] if len(names) == 1 else f"{len(names)}-frameworks")
         record = RunRecord(
             id=folder.name,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             request=msgspec.to_builtins(self.request),
-            repeats=self.plan.repeats,
-            cases=self.plan.cases,
-            notes=[*self.plan.notes, *self.data.notes],
+            repeats=self.selection.plan.repeats,
+            cases=self.selection.plan.cases,
+            notes=self.notes,
             environment=environment,
+            left_out=self.left_out,
         )
         try:
             write_record(folder, record)
@@ -87,22 +111,10 @@ class Prepared:
         return folder, record, place
 
     def _environment(self) -> dict[str, Any]:
-        about, lock = self.manifest.about, self.manifest.lock.read_bytes()
-        folder = self.manifest.folder
-        scripts = sorted([*folder.glob("*.py"), folder / MANIFEST, *COMMON.glob("*.py")])
-        digest = hashlib.sha256(b"".join(path.read_bytes() for path in scripts))
+        manifests = self.selection.manifests
         return {
             "machine": msgspec.to_builtins(self.machine),
-            "framework": {
-                "name": about.name,
-                "title": about.title,
-                "network": about.network,
-                "published": about.published,
-                "version": self.manifest.version,
-                "python": about.python,
-                "lock_sha256": hashlib.sha256(lock).hexdigest(),
-                "scripts_sha256": digest.hexdigest(),
-            },
+            "frameworks": {name: _framework_facts(one) for name, one in manifests.items()},
             "hosts": self.hosts,
             "data": self.data.facts(),
             "dlscale": source_facts(paths.ROOT),
@@ -112,21 +124,15 @@ class Prepared:
 
 def prepare_new(request: Request) -> Prepared:
     """Check a request against this machine; `InputError` says what cannot be."""
-    manifest = load_manifest(request.framework)
     machine = this_machine()
     hosts = read_hostfile(Path(request.hostfile)) if request.hostfile else None
-    plan = make_plan(request, manifest.about, machine, len(hosts) if hosts else None)
-    most_nodes = max(case.nodes for case in plan.cases)
+    selection = select(request, machine, len(hosts) if hosts else None)
+    cases = selection.plan.cases
+    most_nodes = max(case.nodes for case in cases)
     names = [machine.host] * most_nodes
     if hosts is not None:
-        names = _hosts_of(hosts, most_nodes, max(case.devices for case in plan.cases), machine)
-    if manifest.about.own_address and any(case.emulated for case in plan.cases):
-        with network(1):
-            pass  # refused now and not at the first repeat
-    if request.compile:
-        _check_compiler(manifest, plan)
-    data = find_data(request.data)
-    return Prepared(request, manifest, machine, plan, names, data)
+        names = _hosts_of(hosts, most_nodes, max(case.devices for case in cases), machine)
+    return Prepared(request, machine, selection, names, find_data(request.data))
 
 
 def prepare_resumed(store: Path, name: str, given: dict[str, Any]) -> Prepared:
@@ -149,9 +155,12 @@ def prepare_resumed(store: Path, name: str, given: dict[str, Any]) -> Prepared:
             )
     timeout = given.get("timeout", request.timeout)
     prepared = prepare_new(msgspec.structs.replace(request, timeout=timeout))
-    if prepared.plan.cases != record.cases:
+    selection = prepared.selection.without(record.left_out)
+    if selection.plan.cases != record.cases:
         raise InputError(f"Run {record.id} cannot go on here: this machine gives other cases.")
-    return replace(prepared, resumed=folder)
+    planned = prepared.selection.left_out
+    unbuilt = {name: why for name, why in record.left_out.items() if name not in planned}
+    return replace(prepared, selection=selection, unbuilt=unbuilt, resumed=folder)
 
 
 def _hosts_of(hosts: list[Host], nodes: int, devices: int, machine: Machine) -> list[str]:
@@ -173,16 +182,20 @@ def _hosts_of(hosts: list[Host], nodes: int, devices: int, machine: Machine) -> 
     return [host.name for host in hosts[:nodes]]
 
 
-def _check_compiler(manifest: Manifest, plan: Plan) -> None:
-    device = plan.cases[0].device
-    tools = manifest.about.on[device].compiler_tools
-    named = os.environ.get("CC" if device == "cuda" else "CXX")
-    wanted = [named] if named else tools
-    if tools and not any(shutil.which(tool) for tool in wanted):
-        raise InputError(
-            f"COMPILE=1: {manifest.about.compiler} needs a compiler, and {' or '.join(wanted)} is "
-            "not on PATH: install one (Debian: apt install g++), or leave COMPILE out."
-        )
+def _framework_facts(manifest: Manifest) -> dict[str, Any]:
+    about, folder = manifest.about, manifest.folder
+    scripts = sorted([*folder.glob("*.py"), folder / MANIFEST, *COMMON.glob("*.py")])
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in scripts))
+    return {
+        "name": about.name,
+        "title": about.title,
+        "network": about.network,
+        "published": about.published,
+        "version": manifest.version,
+        "python": about.python,
+        "lock_sha256": hashlib.sha256(manifest.lock.read_bytes()).hexdigest(),
+        "scripts_sha256": digest.hexdigest(),
+    }
 
 
 def _check_space(folder: Path) -> None:
@@ -197,16 +210,24 @@ def _check_space(folder: Path) -> None:
 
 def _check_same(was: dict[str, Any], now: dict[str, Any], folder: Path) -> None:
     """Refuse to mix measurements of two machines, or of two versions, in one run."""
+    variables = {*section(was, "variables"), *now["variables"]}
     for part, keys in (
-        ("machine", ("host", "processor", "cores", "gpus")),
-        ("framework", ("version", "python", "lock_sha256", "scripts_sha256")),
-        ("data", ("folder", "images")),
-        ("variables", sorted({*section(was, "variables"), *now["variables"]})),
+        ("machine", ["host", "processor", "cores", "gpus"]),
+        ("data", ["folder", "images"]),
+        ("variables", sorted(variables)),
     ):
-        for key in keys:
-            before, after = section(was, part).get(key), now[part].get(key)
-            if before != after:
-                raise InputError(
-                    f"{folder} cannot go on here: its {part} had {key} {before}, and now it is "
-                    f"{after}; start a new run."
-                )
+        _check_part(part, section(was, part), now[part], keys, folder)
+    for name, facts in now["frameworks"].items():
+        keys = ["version", "python", "lock_sha256", "scripts_sha256"]
+        _check_part(name, framework_facts(was, name), facts, keys, folder)
+
+
+def _check_part(
+    part: str, was: dict[str, Any], now: dict[str, Any], keys: list[str], folder: Path
+) -> None:
+    for key in keys:
+        if was.get(key) != now.get(key):
+            raise InputError(
+                f"{folder} cannot go on here: its {part} had {key} {was.get(key)}, and now it is "
+                f"{now.get(key)}; start a new run."
+            )

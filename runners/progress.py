@@ -11,6 +11,7 @@ from rich.progress import Progress as Bars
 from rich.table import Column
 
 from results.case import Case
+from results.case_names import case_names
 from results.failure import printable
 from results.record import RepeatRecord, RunRecord
 
@@ -49,6 +50,7 @@ class Progress:
         self._began = 0.0
         self._spent: list[float] = []
         self._total = self._done = 0
+        self._names: dict[Case, str] = {}
 
     def __enter__(self) -> Self:
         """Begin the live display."""
@@ -67,12 +69,12 @@ class Progress:
     def start(self, record: RunRecord, done: int) -> None:
         """Say how many repeats there are and how many were run before."""
         self._total, self._done = len(record.cases) * record.repeats, done
+        self._names = case_names(record.cases)
         self._bars.update(self._task, total=self._total, completed=done)
 
     def begin(self, case: Case, repeat: int) -> None:
         """Say which repeat starts."""
-        emulated = " (emulated)" if case.emulated else ""
-        self._now = f"{case.label}{emulated} repeat {repeat}"
+        self._now = f"{self._names[case]} repeat {repeat}"
         self._began = time.monotonic()
         self.phase("start")
 

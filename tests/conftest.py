@@ -108,7 +108,7 @@ class RunMaker:
             "repeats": repeats,
             "cases": cases,
             "notes": [],
-            "environment": {"machine": machine, "framework": framework},
+            "environment": {"machine": machine, "frameworks": {"pytorch": framework}},
             **record,
         }
         write_record(folder, RunRecord(**fields))

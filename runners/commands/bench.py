@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench`; those of the request have the fields of `Request`."""
     parser.add_argument(
-        "framework", nargs="?", type=options.framework, help="an implementation of `dlscale list`"
+        "framework",
+        nargs="?",
+        type=options.frameworks,
+        help="an implementation of `dlscale list`, several with commas between them, or all",
     )
     parser.epilog = (
         "`dlscale list` shows each implementation's loaders, layouts, precisions and strategies: "
@@ -118,7 +121,8 @@ def _measure(prepared: "Prepared", args: argparse.Namespace) -> int:
     console = progress_console()
     require_writable(args.reports, "reports")
     with _stoppable():
-        folder, record, place = prepared.place(args.results, args.python, console)
+        prepared = prepared.built(args.results, args.python, console)
+        folder, record, place = prepared.place(args.results, console)
     console.print(f"Run {record.id}: {len(record.cases)} cases x {record.repeats} repeats")
     for note in record.notes:
         console.print(f"  {note}", highlight=False)
@@ -133,7 +137,7 @@ def _measure(prepared: "Prepared", args: argparse.Namespace) -> int:
     if interrupted:
         console.print(f"Interrupted; go on with: make bench RESUME={record.id}")
         return 130
-    return 1 if failed else 0
+    return 1 if failed or prepared.unbuilt else 0
 
 
 def _show(run: "StoredRun", reports: Path) -> bool:

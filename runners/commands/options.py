@@ -46,9 +46,9 @@ def place(text: str) -> str:
     return str(absolute(text))
 
 
-def framework(text: str) -> str:
-    """Return a name as it is, and a folder as an absolute path."""
-    return place(text) if "/" in text else text
+def frameworks(text: str) -> str:
+    """Return a comma-separated list, its names as they are and its folders as absolute paths."""
+    return ",".join(place(word) if "/" in word else word for word in names(text))
 
 
 def data(text: str) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from results.formats import mllog
 from results.verdict import judge
 from runners import paths
-from runners.bench import Place, run_one
+from runners.bench import Installed, Place, run_one
 from runners.environment import ensure_environment, python_of
 from runners.input_data import SAMPLE, ensure_sample
 from runners.machine import this_machine
@@ -113,7 +113,7 @@ def run_script(framework, python, script, folder, case, **place):
         "seed": 0,
         "timeout": 300.0,
     }
-    place = Place(manifest=manifest, python=python, **{**where, **place})
+    place = Place(installed={framework: Installed(manifest, python)}, **{**where, **place})
     record = run_one(case, 1, place, folder, Quiet())
     logs = [mllog.read(path.read_bytes()) for path in sorted(folder.glob("rank*.log"))]
     return judge(record, logs), record

@@ -92,7 +92,7 @@ class TestLadder:
     def test_records_the_request_and_where_it_ran(self, ladder):
         record = ladder.bench.record
         assert (record.request["devices"], record.request["steps"]) == (2, 5)
-        assert record.environment["framework"]["name"] == "toy"
+        assert record.environment["frameworks"]["toy"]["name"] == "toy"
         assert record.environment["machine"]["cores"] >= 2
 
 
@@ -361,7 +361,7 @@ def test_a_run_that_changed_since_is_not_gone_on_with(tmp_path):
     record = bench.folder / "record.json"
     text = record.read_text()
     for old, new, what in (
-        ('"scripts_sha256": "', '"scripts_sha256": "0', "its framework had scripts_sha256"),
+        ('"scripts_sha256": "', '"scripts_sha256": "0', "its toy had scripts_sha256"),
         ('"processor": "', '"processor": "Another ', "its machine had processor"),
         ('"variables": {', '"variables": {"NCCL_ALGO": "Ring",', "its variables had NCCL_ALGO"),
     ):

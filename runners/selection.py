@@ -1,0 +1,110 @@
+"""Which implementations a request means, and the cases of all of them together."""
+
+import os
+import shutil
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from results.errors import InputError
+from runners.emulated_network import network
+from runners.machine import Machine
+from runners.manifest import Manifest, implementations, load_manifest
+from runners.matrix import Plan, make_plan
+from runners.request import Request
+
+if TYPE_CHECKING:
+    from results.case import Case
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Implementations by name, their cases in the order of running, and who cannot take part.
+
+    `left_out` says of an implementation why it cannot do what was asked of all.
+    """
+
+    manifests: dict[str, Manifest]
+    plan: Plan
+    left_out: dict[str, str]
+
+    def without(self, names: Container[str]) -> "Selection":
+        """Return the selection without these implementations and their cases."""
+        kept = {name: one for name, one in self.manifests.items() if name not in names}
+        cases = [case for case in self.plan.cases if case.implementation in kept]
+        return Selection(kept, msgspec.structs.replace(self.plan, cases=cases), self.left_out)
+
+
+def load_manifests(words: list[str]) -> dict[str, Manifest]:
+    """Load the manifests that words name: implementations, folders, or `all` alone."""
+    manifests: dict[str, Manifest] = {}
+    for word in implementations() if words == [ALL] else words:
+        manifest = load_manifest(word)
+        other = manifests.setdefault(manifest.about.name, manifest)
+        if other.folder != manifest.folder:
+            raise InputError(
+                f"{other.folder} and {manifest.folder} are both called {manifest.about.name!r}: "
+                "give one of them another name in its benchmark.toml."
+            )
+    return manifests
+
+
+def select(request: Request, machine: Machine, hosts: int | None) -> Selection:
+    """Return what a request comes to; cases of one label follow each other.
+
+    `all` leaves out whoever cannot do what is asked, and says why; an implementation that was
+    named and cannot is an `InputError`. Several are compared on one kind of device.
+    """
+    words = request.framework.split(",")
+    manifests = load_manifests(words)
+    if len(manifests) > 1 and request.device is None:
+        request = msgspec.structs.replace(request, device="cuda" if machine.gpus else "cpu")
+    plans: dict[str, Plan] = {}
+    left_out: dict[str, str] = {}
+    for name, manifest in manifests.items():
+        try:
+            plan = make_plan(request, manifest.about, machine, hosts)
+            _require_what_it_needs(manifest, plan)
+        except InputError as error:
+            if words != [ALL]:
+                raise
+            left_out[name] = str(error)
+        else:
+            plans[name] = plan
+    if not plans:
+        reasons = list(dict.fromkeys(left_out.values()))
+        one_by_one = [f"{name}: {why}" for name, why in left_out.items()]
+        raise InputError(reasons[0] if len(reasons) == 1 else " ".join(one_by_one))
+    return Selection({name: manifests[name] for name in plans}, _together(plans), left_out)
+
+
+def _together(plans: dict[str, Plan]) -> Plan:
+    by_label: dict[str, list[Case]] = {}
+    for plan in plans.values():
+        for case in plan.cases:
+            by_label.setdefault(case.label, []).append(case)
+    return Plan(
+        cases=[case for cases in by_label.values() for case in cases],
+        repeats=next(iter(plans.values())).repeats,
+        notes=list(dict.fromkeys(note for plan in plans.values() for note in plan.notes)),
+    )
+
+
+def _require_what_it_needs(manifest: Manifest, plan: Plan) -> None:
+    """Refuse now, and not at the first repeat, what this machine lacks."""
+    if manifest.about.own_address and any(case.emulated for case in plan.cases):
+        with network(1):
+            pass
+    case = plan.cases[0]
+    tools = manifest.about.on[case.device].compiler_tools if case.compile else []
+    named = os.environ.get("CC" if case.device == "cuda" else "CXX")
+    wanted = [named] if named else tools
+    if tools and not any(shutil.which(tool) for tool in wanted):
+        raise InputError(
+            f"COMPILE=1: {manifest.about.compiler} needs a compiler, and {' or '.join(wanted)} is "
+            "not on PATH: install one (Debian: apt install g++), or leave COMPILE out."
+        )
