@@ -84,6 +84,7 @@ def answer(run: RunSummary) -> str:
     largest = [case for case in good if (case.case.world_size, case.case.nodes) == size]
     largest.sort(key=lambda case: -(run.of_fastest(case) or 0.0))
     first, *others = largest
+    variants = {case.case: name for name, cases in run.variants.items() for case in cases}
     fastest = " is the fastest:" if others else ":"
     said = f"{run.names[first.case]}{fastest} {_with_interval(first.throughput)} images/s"
     if first.speedup and first.base and first.base != first.case:
@@ -92,8 +93,8 @@ def answer(run: RunSummary) -> str:
             f"({percent(first.efficiency.value if first.efficiency else None)} efficiency)"
         )
     if others:
-        shares = [f"{run.names[one.case]} {percent(run.of_fastest(one))}" for one in others]
-        said += f". Of that, {', '.join(shares)}"
+        shares = [f"{variants[one.case]} {percent(run.of_fastest(one))}" for one in others]
+        said += f". The others reach of that: {', '.join(shares)}"
     bad = len(run.failed)
     return said + (f". {bad} repeat{'s do' if bad > 1 else ' does'} not count." if bad else ".")
 

@@ -56,7 +56,10 @@ def plain(text: str) -> str:
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     table = Table()
     for place, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if place == 0 else "right", overflow="fold")
+        first = place == 0
+        table.add_column(
+            heading, justify="left" if first else "right", no_wrap=first, overflow="fold"
+        )
     for row in rows:
         table.add_row(*map(plain, row))
     return table

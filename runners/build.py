@@ -67,20 +67,25 @@ def _build_all(missing: dict[str, Manifest], home: Path, console: Console) -> di
     waiting, running = dict(missing), dict[str, Build]()
     unbuilt: dict[str, str] = {}
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bars:
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bars:
         try:
             while waiting or running:
                 while waiting and len(running) < MOST_AT_ONCE:
                     name = next(iter(waiting))
                     running[name] = _start(name, waiting.pop(name), home, bars)
-                for name in [
-                    one for one, build in running.items() if build.process.poll() is not None
-                ]:
-                    build = running.pop(name)
+                for name, build in list(running.items()):
+                    code = build.process.poll()
+                    if code is None:
+                        continue
+                    del running[name]
                     bars.remove_task(build.task)
-                    if build.process.returncode:
+                    if code:
                         unbuilt[name] = _reason(name, build.log)
-                    said = f"[red]{escape(unbuilt[name])}[/]" if name in unbuilt else "built"
+                    else:
+                        build.log.unlink()
+                    said = f"[red]{escape(unbuilt[name])}[/]" if code else "built"
                     console.print(f"{name}: {said}", highlight=False, soft_wrap=True)
                 time.sleep(POLL_SECONDS)
         finally:

@@ -58,7 +58,11 @@ def ensure_environment(manifest: Manifest, home: Path, named_python: str | None 
         home.mkdir(parents=True, exist_ok=True)
         with _one_at_a_time(home / f".{manifest.about.framework}.lock"):
             if not _whole(folder):
-                _build(manifest, folder, named_python)
+                try:
+                    _build(manifest, folder, named_python)
+                except BaseException:
+                    shutil.rmtree(folder, ignore_errors=True)  # half of gigabytes
+                    raise
                 _remove_older(manifest, folder)
     except OSError as error:
         raise InputError(

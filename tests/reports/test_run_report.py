@@ -49,6 +49,32 @@ def test_a_report_has_the_figures_and_the_plots(ladder, tmp_path):
     assert text.count("![") == 2
 
 
+def test_several_implementations_stand_side_by_side(make_run, tmp_path):
+    paddle = {"implementation": "paddlepaddle", "layout": "channels_first", "loader": "paddle.io"}
+    cases = [CASE, case_like(**paddle), TWO, case_like(**paddle, devices=2)]
+    facts = {
+        "pytorch": {"title": "PyTorch", "version": "2.14.1", "published": ["pytorch"]},
+        "paddlepaddle": {"title": "PaddlePaddle", "version": "3", "published": ["paddlepaddle"]},
+    }
+    run = make_run(cases, environment={"frameworks": facts})
+    for case, seconds in zip(cases, (0.5, 1.0, 0.5, 0.8), strict=True):
+        run.add(case, 1, seconds)
+    page = write_report(summary_of(run), tmp_path / "reports")
+    text = page.read_text()
+    assert "1n2g pytorch is the fastest: 32.00 images/s, 2.00 times 1n1g" in text
+    assert "The others reach of that: paddlepaddle 62.5 %." in text
+    assert "| 1 | 1 | 16.00 | 8.00 |\n| 1 | 2 | 32.00 | 20.00 |" in text
+    assert "| pytorch | PyTorch 2.14.1 | JPEGs by torchvision | channels\\_last |" in text
+    assert "| 1n1g paddlepaddle | 1 | 1 | 8.00 | 50.0 % |" in text
+    assert "- paddlepaddle: framework: 3; published: 1.8.3.post107" in text
+    assert "- pytorch: framework: 2.14.1; published: 1.6.0" in text
+    assert "- batch per device: 8; published: 128" in text
+    assert text.count("![") == 2
+    shown = terminal(run)
+    assert "pytorch ┃ paddlepaddle" in shown
+    assert "1n2g paddlepaddle" in shown
+
+
 def test_emulated_nodes_are_said_everywhere(make_run, tmp_path):
     run = make_run([CASE, EMULATED])
     run.add(CASE, 1, 0.5)

@@ -1,0 +1,96 @@
+"""From the frameworks that are asked for to one plan."""
+
+import re
+import shutil
+
+import pytest
+from made_up import machine
+from toy_bench import TOY
+
+from results.errors import InputError
+from runners import selection
+from runners.manifest import implementations
+from runners.request import Request
+from runners.selection import select
+
+SMALL = {"data": "synthetic", "devices": 1}
+
+
+def chosen(framework, where=None, **options):
+    return select(Request(framework=framework, **{**SMALL, **options}), where or machine(), None)
+
+
+def test_all_are_all_that_come_with_dlscale():
+    assert list(chosen("all").manifests) == implementations()
+
+
+def test_cases_of_one_size_follow_each_other():
+    found = chosen("pytorch,tensorflow", machine(cores=4), devices=2)
+    named = [(case.label, case.implementation) for case in found.plan.cases]
+    sizes = [
+        ("1n1g", "pytorch"),
+        ("1n1g", "tensorflow"),
+        ("1n2g", "pytorch"),
+        ("1n2g", "tensorflow"),
+    ]
+    assert named == sizes
+    assert len(found.plan.notes) == len(set(found.plan.notes))
+
+
+def test_of_all_who_cannot_is_left_out_and_the_reason_is_told():
+    found = chosen("all", precision="amp")
+    assert "amp" in found.left_out["paddlepaddle"]
+    assert "auto_cast" in found.left_out["paddlepaddle"]
+    assert not found.manifests.keys() & found.left_out.keys()
+    assert "pytorch" in found.manifests
+
+
+def test_who_was_named_and_cannot_is_refused():
+    with pytest.raises(InputError, match="PRECISION='amp' is not possible on cpu"):
+        chosen("pytorch,paddlepaddle", precision="amp")
+
+
+def test_what_no_one_can_is_refused_by_one_sentence():
+    with pytest.raises(InputError) as caught:
+        chosen("all", devices=64)
+    assert str(caught.value).count("DEVICES=64") == 1
+    with pytest.raises(InputError) as caught:
+        chosen("all", strategy=["telepathy"])
+    for name in implementations():
+        assert f"{name}: STRATEGY='telepathy'" in str(caught.value)
+
+
+def test_several_are_compared_on_one_kind_of_device():
+    where = machine(gpus=1)
+    found = chosen("all", where)
+    assert {case.device for case in found.plan.cases} == {"cuda"}
+    assert "cuda" in found.left_out["paddlepaddle"]
+    with pytest.raises(InputError, match="DEVICE='cuda' is not possible on paddlepaddle"):
+        chosen("pytorch,paddlepaddle", where)
+    assert chosen("paddlepaddle", where).plan.cases[0].device == "cpu"
+
+
+def test_two_folders_of_one_name_are_refused(tmp_path):
+    copy = shutil.copytree(TOY, tmp_path / "toy")
+    assert list(chosen(f"{TOY},{TOY}").manifests) == ["toy"]
+    with pytest.raises(InputError, match="both called 'toy'"):
+        chosen(f"{TOY},{copy}")
+
+
+def test_all_is_no_part_of_a_list():
+    with pytest.raises(InputError, match="Unknown framework 'all'"):
+        chosen("pytorch,all")
+
+
+def test_without_names_their_cases_are_gone():
+    left = chosen("pytorch,tensorflow").without({"pytorch"})
+    assert {case.implementation for case in left.plan.cases} == {"tensorflow"}
+    assert list(left.manifests) == ["tensorflow"]
+
+
+def test_a_compiler_that_is_missing_leaves_out_who_needs_it(monkeypatch):
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setattr(selection.shutil, "which", lambda _: None)
+    found = chosen("all", compile=True)
+    assert re.search("torch.compile needs a compiler, .* is not on PATH", found.left_out["pytorch"])
+    assert "tensorflow" in found.manifests
