@@ -17,17 +17,17 @@ _DISK_FULL = re.compile(r".*No space left on device.*")
 _ABORTED = re.compile(r'.*"key": "run_stop".*"status": "aborted", "reason": "([^"]+)".*')
 # The last line of a Python traceback, or an `error:` of a program.
 _ERROR = re.compile(r"^(?:[\w.]*(?:Error|Exception|Interrupt|Exit)\b:?.*|.*\berror: .*)$")
-# What the ranks that are left say when another has gone, what PaddlePaddle says when its loader has
-# failed, and TensorFlow on a machine without a GPU: never the cause.
+# What ranks that are left and launchers say when a rank has gone, what PaddlePaddle says when its
+# loader has failed, and TensorFlow on a machine without a GPU: never the cause.
 _CONSEQUENCE = re.compile(
     r"Connection (?:reset|closed|refused)|connection closed by peer|Broken pipe|ChildFailedError|"
     r"gloo::\w*Exception|Error Message Summary|(?:Process abort|Termination) signal|"
     r"SignalException|DistBackendError|DistNetworkError|Timed out waiting|torchrun_|exitcode|"
     r"errors_impl\.(?:Unavailable|Aborted|Cancelled)Error|Socket closed|failed call to cuInit|"
-    r"data reader raises an exception"
+    r"data reader raises an exception|subprocess\.CalledProcessError"
 )
-# How torchrun and start.py say that a rank was ended by a signal.
-_SIGNAL = re.compile(r"Signal \d+ \(\w+\)")
+# How torchrun, start.py and OneFlow's launcher say that a rank was ended by a signal.
+_SIGNAL = re.compile(r"Signal \d+ \(\w+\)|Signals\.SIG\w+")
 # What frameworks and launchers put before a rank's line: `[rank1]: `, `[1,3]<stderr>:`.
 _PREFIX = re.compile(r"^(?:\[[\w,. -]+\](?:<std(?:out|err)>)?:\s?)+")
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[^\t\x20-\x7e\xa0-\U0010ffff]")

@@ -64,6 +64,7 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
             "hosts": _hosts(case, job),
             "master_address": address_of(0) if own_address else "127.0.0.1",
             "master_port": job.port,
+            "packages": job.python.parents[1] / f"lib/python{manifest.about.python}/site-packages",
         }
         support = manifest.about.on[case.device]
         environment = {key: text.format(**places) for key, text in support.environment.items()}

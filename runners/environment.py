@@ -18,6 +18,7 @@ import msgspec
 
 from results.errors import InputError
 from runners.interpreter import find_python
+from runners.machine import usable_cores
 from runners.manifest import Manifest, implementations, load_manifest
 
 _STAMP = "dlscale-complete"
@@ -98,8 +99,10 @@ def _build(manifest: Manifest, folder: Path, named_python: str | None) -> None:
     if about.build.packages:
         # Their builds find the environment's own programs first, and its packages.
         path = f"{folder / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-        variables = {**about.build.environment, "PATH": path}
-        _install(manifest, folder, built, "--no-build-isolation", **variables)
+        variables = {"MAKEFLAGS": f"-j{usable_cores()}", **about.build.environment, "PATH": path}
+        # uv's cache does not ask for which variables a package was built, and one build waits
+        # there for another's end.
+        _install(manifest, folder, built, "--no-build-isolation", "--no-cache", **variables)
     (folder / _STAMP).touch()
 
 

@@ -12,6 +12,8 @@ compile --universal --python-version 3.11 --group dev pyproject.toml -c requirem
 for manifest in benchmarks/*/benchmark.toml; do
     folder=$(dirname "$manifest")
     python=$(sed -n 's/^python = "\(.*\)"$/\1/p' "$manifest")
-    compile --python-version "$python" --python-platform linux "$folder/requirements.in" \
+    constraints=$folder/build-constraints.txt  # of what has no build, and is asked what it needs
+    [ -f "$constraints" ] || constraints=/dev/null
+    compile --build-constraint "$constraints" --python-version "$python" --python-platform linux "$folder/requirements.in" \
         -o "$folder/requirements.lock"
 done

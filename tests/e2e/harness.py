@@ -51,7 +51,8 @@ def bench(framework, tmp_path, *options):
 def run_here(framework, python, script, *arguments):
     """Run a script of ours on a framework's Python, with the variables that the driver sets."""
     on_cpu = load_manifest(framework).about.on["cpu"].environment
-    variables = {name: text.format(threads=2) for name, text in on_cpu.items()}
+    packages = next(Path(python).parents[1].glob("lib/python*/site-packages"))
+    variables = {k: text.format(threads=2, packages=packages) for k, text in on_cpu.items()}
     return subprocess.run(
         [python, script, *arguments],
         env={**os.environ, **variables},

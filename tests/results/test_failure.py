@@ -67,6 +67,16 @@ Collective ops is aborted by: Socket closed
             "launcher exited with 1; a rank had Signal 9 (SIGKILL)",
         ),
         (
+            {
+                "rank0": "",
+                "launcher0": "subprocess.CalledProcessError: Command '['python', 'train.py']' "
+                "died with <Signals.SIGKILL: 9>.",
+            },
+            0,
+            "failed",
+            "launcher exited with 1; a rank had Signals.SIGKILL",
+        ),
+        (
             {"rank0": TRACE.format(f"{TENSORFLOW}.ResourceExhaustedError: OOM when allocating x")},
             0,
             "out of memory",

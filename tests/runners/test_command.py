@@ -130,6 +130,12 @@ def test_one_launcher_can_start_the_ranks_of_all_nodes():
     assert "-H=host1:4,host2:4" in command.arguments
 
 
+def test_the_folder_of_installed_packages_has_a_place():
+    manifest = toy(start=["{packages}/x.py"])
+    (command,) = node_commands(plan(machine(), about=manifest.about).cases[0], manifest, job(1))
+    assert command.arguments[1] == "/env/lib/python3.11/site-packages/x.py"
+
+
 def test_one_process_can_drive_all_devices():
     manifest = toy(one_process=True, start=["{ranks}"])
     case = plan(machine(cores=4), about=manifest.about).cases[-1]

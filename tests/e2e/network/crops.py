@@ -1,5 +1,7 @@
 """What every loader's crops and shares of the images are asked for."""
 
+from itertools import islice
+
 import numpy as np
 
 
@@ -35,3 +37,33 @@ def require_shared_out(shares, images):
     epochs = [order[start : start + images] for start in range(0, len(order), images)]
     assert all(sorted(epoch) == list(range(images)) for epoch in epochs), order
     assert epochs[0] != epochs[1] != epochs[2]
+
+
+def require_flipped_half_the_time(flip):
+    """Ask of a function of PIL images that it turns half of them round."""
+    from PIL import Image  # which TensorFlow's environment has not
+
+    pixels = np.tile(np.arange(8, dtype=np.uint8), (8, 1))
+    image = Image.fromarray(np.stack([pixels] * 3, axis=2))
+    flipped = sum(int(np.asarray(flip(image))[0, 0, 0]) == 7 for _ in range(4000))
+    assert 1845 < flipped < 2155, flipped  # one fair coin in a million is outside
+
+
+def require_normalised(folder, batches_of, size):
+    """Ask for what pixels must come to: images of one colour each, and a kind of file of its own.
+
+    `batches_of(folder)` yields the four as arrays (4, 3, size, size), and their labels.
+    """
+    from PIL import Image
+
+    colours = np.array([(255, 0, 0), (0, 128, 0), (0, 0, 64), (124, 116, 104)])
+    for label, (kind, colour) in enumerate(
+        zip(("png", "bmp", "tiff", "ppm"), colours, strict=True)
+    ):
+        (folder / str(label)).mkdir()
+        Image.new("RGB", (50, 40), tuple(colour.tolist())).save(folder / str(label) / f"i.{kind}")
+    for batch, labels in islice(batches_of(folder), 3):
+        assert batch.shape == (4, 3, size, size)
+        assert sorted(labels.tolist()) == [0, 1, 2, 3]
+        wanted = (colours[labels] / 255 - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225]
+        assert np.abs(batch - wanted[:, :, None, None]).max() < 1e-5

@@ -1,0 +1,113 @@
+"""Where a rank's batches come from: synthetic data, or OneFlow's loader over flowvision's images.
+
+Each function returns an endless iterator of (images, labels) of this rank: images of shape
+(batch, 3, size, size), float32, normalised; labels of shape (batch,), int64. There is no epoch
+boundary: a small sample would otherwise put the restart of the loader inside the measured window.
+"""
+
+import ctypes
+import signal
+
+import numpy as np
+import oneflow as flow
+from common.arguments import CLASSES, PIXEL_MEAN, PIXEL_STD
+
+# The images of a folder, as torchvision and the driver's check of it have them.
+EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+
+
+def synthetic(args, rank, world_size):
+    """Return one fixed batch of random pixels again and again, another one on each rank.
+
+    On equal data the ranks' weights would agree even if their gradients were never averaged.
+    """
+    random = np.random.default_rng(args.seed * world_size + rank)
+    shape = (args.batch_size, 3, args.image_size, args.image_size)
+    images = flow.tensor(random.standard_normal(shape, dtype=np.float32))
+    labels = flow.tensor(random.integers(CLASSES, size=args.batch_size))
+    while True:
+        yield images, labels
+
+
+class EndlessBatches(flow.utils.data.Sampler):
+    """A rank's share of one shuffled order after another, in batches, without end."""
+
+    def __init__(self, images, batch_size, rank, world_size, seed):
+        """Share `images` indices between `world_size` ranks."""
+        self.images, self.batch_size = images, batch_size
+        self.rank, self.world_size, self.seed = rank, world_size, seed
+
+    def __iter__(self):
+        """Yield lists of indices; the ranks' shares of the endless order do not overlap."""
+        order = np.random.default_rng(self.seed)
+        position, batch = 0, []
+        while True:
+            for index in order.permutation(self.images).tolist():
+                if position % self.world_size == self.rank:
+                    batch.append(index)
+                    if len(batch) == self.batch_size:
+                        yield batch
+                        batch = []
+                position += 1
+
+    def __len__(self):
+        """Return more than any run takes."""
+        return 2**31
+
+
+def open_image(path):
+    """Return an image as PIL has it; a damaged file is named."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as file:
+            return file.convert("RGB")
+    except OSError as error:
+        raise RuntimeError(f"damaged image {path}: {error}") from error
+
+
+def to_pixels(image):
+    """Return an image's uint8 pixels, channels first."""
+    return np.ascontiguousarray(np.asarray(image).transpose(2, 0, 1))
+
+
+def together(samples):
+    """Return a batch's images and labels as arrays."""
+    images, labels = zip(*samples)
+    return np.stack(images), np.array(labels)
+
+
+def die_with_rank(_worker):
+    """End a loader process with its rank, whatever ends that."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1: PR_SET_PDEATHSIG
+
+
+def images_of(folder, size):
+    """Return the images below class folders, cropped and flipped at random, and their labels."""
+    from flowvision import datasets, transforms
+
+    crops = [transforms.RandomResizedCrop(size), transforms.RandomHorizontalFlip()]
+    to_array = transforms.Compose([*crops, to_pixels])
+    return datasets.DatasetFolder(folder, open_image, EXTENSIONS, to_array)
+
+
+def from_flowvision(args, rank, world_size):
+    """Read, decode, crop and flip in worker processes; normalise in the rank."""
+    images = images_of(args.data, args.image_size)
+    loader = flow.utils.data.DataLoader(
+        images,
+        batch_sampler=EndlessBatches(len(images), args.batch_size, rank, world_size, args.seed),
+        num_workers=args.workers,
+        collate_fn=together,
+        worker_init_fn=die_with_rank,
+    )
+    mean = flow.tensor(PIXEL_MEAN, dtype=flow.float32).reshape(1, 3, 1, 1)
+    scale = 1 / flow.tensor(PIXEL_STD, dtype=flow.float32).reshape(1, 3, 1, 1)
+    for pixels, labels in loader:
+        yield (flow.tensor(pixels).to(flow.float32) - mean) * scale, flow.tensor(labels)
+
+
+def batches(args, rank, world_size):
+    """Return the iterator that `--loader` names; without `--data`, synthetic batches."""
+    read = from_flowvision if args.data else synthetic
+    return read(args, rank, world_size)
