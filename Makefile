@@ -59,6 +59,12 @@ bench: $(VENV)/.driver ## run a benchmark: FRAMEWORK=pytorch (README, Options)
 build: $(VENV)/.driver ## make environments beforehand: FRAMEWORK=all
 	@$(DLSCALE) build $(if $(value FRAMEWORK),$(call quote,FRAMEWORK)) $(call option,--python,FRAMEWORK_PYTHON)
 
+.PHONY: convert
+convert: $(VENV)/.driver ## convert images: DATA=DIR FORM=tfrecord TO=DIR
+	@$(DLSCALE) data convert $(if $(value DATA),$(call quote,DATA)) $(call option,--form,FORM) \
+	  $(call option,--to,TO) $(call option,--shards,SHARDS) $(call option,--workers,WORKERS) \
+	  $(call switch,--verify,VERIFY)
+
 .PHONY: tables
 tables: $(VENV)/.driver ## regenerate DLPerf's tables and plots
 	@$(DLSCALE) tables

@@ -4,7 +4,7 @@ import errno
 import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from results.case import Case
@@ -27,7 +27,10 @@ class Installed:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run's repeats are started: implementations by name, data, hosts, GPUs."""
+    """Where a run's repeats are started: implementations by name, data, hosts, GPUs.
+
+    `converted` are folders of the forms in which `data` lies there too.
+    """
 
     installed: dict[str, Installed]
     data: str
@@ -35,6 +38,7 @@ class Place:
     gpus: list[str]
     seed: int
     timeout: float
+    converted: dict[str, str] = field(default_factory=dict)
 
 
 def run_all(run: Path, record: RunRecord, place: Place, progress: Progress) -> None:
@@ -63,9 +67,10 @@ def run_one(
     """Run one repeat of a case in `folder`."""
     token = token_of(folder)
     installed = place.installed[case.implementation]
+    form = installed.manifest.about.forms.get(case.loader, "")
     job = Job(
         python=installed.python,
-        data=place.data,
+        data=place.converted.get(form, place.data),
         logs=folder,
         hosts=place.hosts,
         gpus=place.gpus,

@@ -22,7 +22,7 @@ COMMANDS = {
     "compare": "set a run beside the figures that DLPerf published",
     "audit": "compute what DLPerf published again, and list what disagrees",
     "tables": "regenerate DLPerf's tables and plots from the published figures",
-    "data": "make a small sample of ImageNet-like JPEGs",
+    "data": "make a small sample of JPEGs, or convert images to a framework's own form",
 }
 INTERRUPTED = 130
 

@@ -22,20 +22,25 @@ _READERS = 16  # files looked into at once, as a network file system answers slo
 _TAIL = 8192  # bytes at the end in which an end is looked for first
 # JPEG 1, PNG, BMP, PBM to PPM, TIFF of either byte order, WebP's container. The file's name is no
 # guide: ImageNet's n02105855_2933.JPEG is a PNG, and every loader reads it.
-_JPEG = b"\xff\xd8"
-_PNG = b"\x89PNG\r\n\x1a\n"
-_MAGIC = (_JPEG, _PNG, b"BM", *(b"P%d" % kind for kind in range(1, 7)), b"II*\0", b"MM\0*", b"RIFF")
+JPEG = b"\xff\xd8"
+PNG = b"\x89PNG\r\n\x1a\n"
+_MAGIC = (JPEG, PNG, b"BM", *(b"P%d" % kind for kind in range(1, 7)), b"II*\0", b"MM\0*", b"RIFF")
 
 
 @dataclass(frozen=True)
 class ImageFolderFacts:
-    """What a folder of images holds; `mean_bytes` is over the `looked_at` files alone."""
+    """What a folder of images holds; `mean_bytes` is over the `looked_at` files alone.
+
+    `form` is empty for class folders; in another form no image is looked at, and the mean is that
+    of all.
+    """
 
     root: Path
     images: int
     classes: int
     mean_bytes: float
     looked_at: int
+    form: str = ""
 
 
 def check_image_folder(folder: Path, *, limit: int = 20_000) -> ImageFolderFacts:
@@ -51,7 +56,7 @@ def check_image_folder(folder: Path, *, limit: int = 20_000) -> ImageFolderFacts
     """
     try:
         root = folder / "train" if (folder / "train").is_dir() else folder
-        classes = sorted(Path(entry) for entry in os.scandir(root) if _is_class(entry))
+        classes = class_folders(root)
         if not classes:
             raise InputError(
                 f"{root} holds no folders: give the data set's folder, with the images of each "
@@ -63,7 +68,7 @@ def check_image_folder(folder: Path, *, limit: int = 20_000) -> ImageFolderFacts
                 "the number of the network's outputs."
             )
         images, chosen, stride = 0, list[str](), 1
-        for path in (path for name in classes for path in _images(name)):
+        for path in (path for name in classes for path in images_of(name)):
             if images % stride == 0:
                 chosen.append(path)
                 if len(chosen) > limit:  # too many: keep every second one, now and from here on
@@ -76,7 +81,7 @@ def check_image_folder(folder: Path, *, limit: int = 20_000) -> ImageFolderFacts
             "give a folder of images that can."
         ) from error
     with ThreadPoolExecutor(_READERS) as pool:
-        looks = list(pool.map(_look, chosen))
+        looks = list(pool.map(look, chosen))
     faults = sorted((path, fault) for path, (_, fault) in zip(chosen, looks, strict=True) if fault)
     if len(faults) == 1:
         raise InputError(f"{' '.join(faults[0])}: replace or remove it.")
@@ -89,11 +94,13 @@ def check_image_folder(folder: Path, *, limit: int = 20_000) -> ImageFolderFacts
     return ImageFolderFacts(root, images, len(classes), mean, len(looks))
 
 
-def _is_class(entry: os.DirEntry[str]) -> bool:
-    return not entry.name.startswith(".") and entry.is_dir()
+def class_folders(root: Path) -> list[Path]:
+    """Return the class folders in `root`, sorted: a folder's place is its class's label."""
+    entries = [entry for entry in os.scandir(root) if not entry.name.startswith(".")]
+    return sorted(Path(entry) for entry in entries if entry.is_dir())
 
 
-def _images(class_folder: Path) -> Iterator[str]:
+def images_of(class_folder: Path) -> Iterator[str]:
     """Yield the paths of a class's images, in the order of the file system."""
     count = 0
     strangers = []
@@ -119,21 +126,21 @@ def _images(class_folder: Path) -> Iterator[str]:
         raise InputError(f"{class_folder} holds no images: remove it, or add the class's images.")
 
 
-def _look(path: str) -> tuple[int, str]:
+def look(path: str) -> tuple[int, str]:
     """Return a file's size in bytes, and what is wrong with it, or nothing."""
     try:
         with Path(path).open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            magic = file.read(len(_PNG))
+            magic = file.read(len(PNG))
             if not magic:
                 return size, "is empty"
             if not magic.startswith(_MAGIC):
                 return size, f"is not an image (it begins with {magic!r})"
             whole = True
-            if magic.startswith(_JPEG):
+            if magic.startswith(JPEG):
                 whole = _has(file, b"\xff\xd9", size, after=_scan(file))
-            elif magic == _PNG:
-                whole = _has(file, b"IEND", size, after=len(_PNG))
+            elif magic == PNG:
+                whole = _has(file, b"IEND", size, after=len(PNG))
             return size, "" if whole else "is cut off (its end is missing)"
     except OSError as error:
         return 0, f"cannot be read ({error.strerror})"
@@ -145,7 +152,7 @@ def _scan(file: BinaryIO) -> int:
     A thumbnail is a JPEG with an end of its own, inside a segment, so the segments are stepped over
     (ITU-T T.81, B.1.1). Where they do not follow on each other, as decoders forgive, it is there.
     """
-    place = len(_JPEG)
+    place = len(JPEG)
     while True:
         file.seek(place)
         marker = file.read(4)

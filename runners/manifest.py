@@ -11,6 +11,7 @@ import msgspec
 import benchmarks
 from results.case import AmpDtype, Device, Layout, Precision
 from results.errors import InputError
+from runners.forms.registry import FORMS
 
 MANIFEST = "benchmark.toml"
 COMMON = Path(next(iter(benchmarks.__path__))) / "common"
@@ -73,8 +74,10 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     The first `strategy` is the default; `published` names DLPerf's implementations that a run is
     set beside, the nearest first. `unavailable` says of a device, a strategy or the like why it
-    cannot be had, or not yet. With `own_address`, two nodes at one address are taken for one, so
-    emulated nodes get a network namespace each. `build` names what is built from source here.
+    cannot be had, or not yet. `forms` names the form that a loader reads, where it reads another
+    than folders of images (runners/forms). With `own_address`, two nodes at one address are taken
+    for one, so emulated nodes get a network namespace each. `build` names what is built from source
+    here.
     """
 
     name: str
@@ -89,6 +92,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     published: list[str] = []
     own_address: bool = False
     build: Build = Build()
+    forms: dict[str, str] = {}
     unavailable: dict[str, str] = {}
     on: Annotated[dict[Device, Support], msgspec.Meta(min_length=1)]
 
@@ -162,6 +166,7 @@ def load_manifest(name: str) -> Manifest:
             raise InputError(f"{path}: amp on {device} needs at least one of amp_dtypes.")
         if not any(device in one.backends for one in about.strategy.values()):
             raise InputError(f"{path}: no strategy has backends on {device}.")
+    _check_forms(path, about)
     variables = [text for support in about.on.values() for text in support.environment.values()]
     starts = [text for strategy in about.strategy.values() for text in strategy.start]
     for text in (*starts, *variables):
@@ -171,6 +176,15 @@ def load_manifest(name: str) -> Manifest:
             places = ", ".join(PLACES)
             raise InputError(f"{path}: {text!r} holds braces, but none of {places}.") from error
     return Manifest(path.parent, about)
+
+
+def _check_forms(path: Path, about: Description) -> None:
+    loaders = [loader for support in about.on.values() for loader in support.loaders]
+    for loader, form in about.forms.items():
+        if loader not in loaders:
+            raise InputError(f"{path}: forms names the loader {loader!r}, which no device has.")
+        if form not in FORMS:
+            raise InputError(f"{path}: forms names {form!r}, which is none of {', '.join(FORMS)}.")
 
 
 def _locked_name(line: str) -> str:

@@ -86,6 +86,7 @@ class Prepared:
             gpus=[gpu.id for gpu in self.machine.gpus],
             seed=self.request.seed,
             timeout=self.request.timeout,
+            converted={form: str(self.data.folder_for(form)) for form in self.data.forms},
         )
         environment = self._environment()
         if self.resumed:
@@ -132,7 +133,7 @@ def prepare_new(request: Request) -> Prepared:
     names = [machine.host] * most_nodes
     if hosts is not None:
         names = _hosts_of(hosts, most_nodes, max(case.devices for case in cases), machine)
-    return Prepared(request, machine, selection, names, find_data(request.data))
+    return Prepared(request, machine, selection, names, find_data(request.data, selection.forms))
 
 
 def prepare_resumed(store: Path, name: str, given: dict[str, Any]) -> Prepared:

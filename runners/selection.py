@@ -32,6 +32,14 @@ class Selection:
     plan: Plan
     left_out: dict[str, str]
 
+    @property
+    def forms(self) -> dict[str, str]:
+        """The form that each loader of the cases reads, empty for folders of images."""
+        return {
+            case.loader: self.manifests[case.implementation].about.forms.get(case.loader, "")
+            for case in self.plan.cases
+        }
+
     def without(self, names: Container[str]) -> "Selection":
         """Return the selection without these implementations and their cases."""
         kept = {name: one for name, one in self.manifests.items() if name not in names}

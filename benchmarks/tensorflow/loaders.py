@@ -1,4 +1,4 @@
-"""Where a rank's batches come from: synthetic data, or JPEGs through tf.data.
+"""Where a rank's batches come from: synthetic data, or JPEGs through tf.data, in files or records.
 
 Each function returns an endless iterator of (images, labels) on the rank's device: images of
 shape (batch, size, size, 3), or (batch, 3, size, size) for channels_first, normalised, in the type
@@ -15,6 +15,8 @@ from common.arguments import CLASSES, PIXEL_MEAN, PIXEL_STD
 TRIES = 10  # at a crop, before the middle is taken
 AREAS = (0.08, 1.0)  # of an image
 RATIOS = (3 / 4, 4 / 3)  # width over height
+OPEN_FILES = 16  # of records, read in turn
+SHUFFLED_RECORDS = 1024  # among which the next one is drawn
 
 
 def synthetic(args, dtype, rank, world_size):
@@ -72,9 +74,11 @@ def random_crop(height, width):
     return tf.cast(tf.concat([corner, size], axis=0), tf.int32)
 
 
-def read_image(path, image_size):
-    """Return a random crop of a file, flipped or not, in uint8; only the crop is decoded."""
-    data = tf.io.read_file(path)
+def cropped_image(data, image_size):
+    """Return a random crop of an image file's bytes, flipped or not, in uint8.
+
+    Of a JPEG, only the crop is decoded.
+    """
 
     def from_jpeg():
         shape = tf.io.extract_jpeg_shape(data)
@@ -97,17 +101,112 @@ def name_damaged(order, paths, args, batches, error):
     """Raise `error` again with the name of the file that caused it, in the batch that failed."""
     for index in order.skip(batches * args.batch_size).take(args.batch_size):
         try:
-            read_image(paths[index], args.image_size)
+            cropped_image(tf.io.read_file(paths[index]), args.image_size)
         except tf.errors.InvalidArgumentError:
             path = paths[index].numpy().decode("utf-8", "replace")
             raise RuntimeError("damaged image %s: %s" % (path, error.message)) from error
     raise error
 
 
+def record_files(folder):
+    """Return the files of records in a folder."""
+    return sorted(tf.io.gfile.glob(os.path.join(folder, "train-*-of-*")))
+
+
+def endless_records(files, rank, world_size, seed, workers):
+    """Return a rank's share of the records, shuffled, in one epoch after another.
+
+    Ranks share the files out; where there are fewer files than ranks, the records.
+    """
+    own_files = len(files) >= world_size
+    order = tf.data.Dataset.from_tensor_slices(files)
+    if own_files:
+        order = order.shard(world_size, rank)
+    order = order.shuffle(len(files), seed if own_files else 0).repeat()
+    records = order.interleave(
+        tf.data.TFRecordDataset,
+        cycle_length=min(OPEN_FILES, -(-len(files) // world_size)),
+        num_parallel_calls=workers,
+        deterministic=True,
+    )
+    if not own_files:
+        records = records.shard(world_size, rank)
+    return records.shuffle(SHUFFLED_RECORDS, seed + 1)
+
+
+def parse(record):
+    """Return the image's bytes, its class from 0, and its file's name."""
+    features = {
+        "image/encoded": tf.io.FixedLenFeature((), tf.string),
+        "image/class/label": tf.io.FixedLenFeature((), tf.int64),
+        "image/class/synset": tf.io.FixedLenFeature((), tf.string, ""),
+        "image/filename": tf.io.FixedLenFeature((), tf.string, ""),
+    }
+    given = tf.io.parse_single_example(record, features)
+    name = given["image/class/synset"] + "/" + given["image/filename"]
+    return given["image/encoded"], given["image/class/label"], name
+
+
+def name_damaged_record(records, files, args, batches, error):
+    """Raise `error` again with the name of the image, or of the file, that caused it."""
+    for path in files:
+        try:
+            for _ in tf.data.TFRecordDataset(path):
+                pass
+        except tf.errors.DataLossError:
+            raise RuntimeError("damaged file %s: %s" % (path, error.message)) from error
+    for record in records.skip(batches * args.batch_size).take(args.batch_size):
+        data, _, name = parse(record)
+        try:
+            cropped_image(data, args.image_size)
+        except tf.errors.InvalidArgumentError:
+            name = name.numpy().decode("utf-8", "replace")
+            raise RuntimeError("damaged image %s: %s" % (name, error.message)) from error
+    raise error
+
+
+def from_records(args, dtype, rank, world_size):
+    """Read records of files in turn, decode, crop, flip and resize in tf.data's threads."""
+    files = record_files(args.data)
+    workers = max(1, args.workers)
+
+    def records():
+        return endless_records(files, rank, world_size, args.seed, workers)
+
+    def read(record):
+        data, label, _ = parse(record)
+        return cropped_image(data, args.image_size), label
+
+    def name_fault(batches, error):
+        name_damaged_record(records(), files, args, batches, error)
+
+    images = records().map(read, num_parallel_calls=workers)
+    return on_device(images, args, dtype, workers, name_fault)
+
+
 def from_files(args, dtype, rank, world_size):
-    """Read, decode, crop, flip and resize in tf.data's threads; normalise on the device."""
+    """Read, decode, crop, flip and resize in tf.data's threads."""
     paths, labels = image_files(args.data)
     workers = max(1, args.workers)
+
+    def order():
+        return endless_order(len(paths), rank, world_size, args.seed)
+
+    def read(index):
+        return cropped_image(tf.io.read_file(paths[index]), args.image_size), labels[index]
+
+    def name_fault(batches, error):
+        name_damaged(order(), paths, args, batches, error)
+
+    images = order().map(read, num_parallel_calls=workers)
+    return on_device(images, args, dtype, workers, name_fault)
+
+
+def on_device(images, args, dtype, workers, name_fault):
+    """Yield batches of images and labels, normalised on the device.
+
+    `name_fault` is called with the number of good batches and the error that followed on them.
+    """
     options = tf.data.Options()
     options.threading.private_threadpool_size = workers
     options.autotune.enabled = False
@@ -120,24 +219,19 @@ def from_files(args, dtype, rank, world_size):
             images = tf.transpose(images, (0, 3, 1, 2))
         return tf.cast(images, dtype)
 
-    def order():
-        return endless_order(len(paths), rank, world_size, args.seed)
-
-    def read(index):
-        return read_image(paths[index], args.image_size), labels[index]
-
-    files = order().map(read, num_parallel_calls=workers)
-    files = files.batch(args.batch_size, drop_remainder=True).prefetch(2).with_options(options)
-    given = iter(files)
+    images = images.batch(args.batch_size, drop_remainder=True).prefetch(2)
+    given = iter(images.with_options(options))
     for batches in range(2**63):
         try:
             pixels, classes = next(given)
-        except tf.errors.InvalidArgumentError as error:
-            name_damaged(order(), paths, args, batches, error)
+        except (tf.errors.InvalidArgumentError, tf.errors.DataLossError) as error:
+            name_fault(batches, error)
         yield normalise(pixels), classes
 
 
 def batches(args, dtype, rank, world_size):
     """Return the iterator that `--loader` names; without `--data`, synthetic batches."""
-    read = from_files if args.data else synthetic
+    if not args.data:
+        return synthetic(args, dtype, rank, world_size)
+    read = from_records if args.loader == "tfrecord" else from_files
     return read(args, dtype, rank, world_size)
