@@ -101,7 +101,7 @@ def name_damaged(order, paths, args, batches, error):
     """Raise `error` again with the name of the file that caused it, in the batch that failed."""
     for index in order.skip(batches * args.batch_size).take(args.batch_size):
         try:
-            cropped_image(tf.io.read_file(paths[index]), args.image_size)
+            tf.io.decode_image(tf.io.read_file(paths[index]))  # another crop could miss the damage
         except tf.errors.InvalidArgumentError:
             path = paths[index].numpy().decode("utf-8", "replace")
             raise RuntimeError("damaged image %s: %s" % (path, error.message)) from error
@@ -158,7 +158,7 @@ def name_damaged_record(records, files, args, batches, error):
     for record in records.skip(batches * args.batch_size).take(args.batch_size):
         data, _, name = parse(record)
         try:
-            cropped_image(data, args.image_size)
+            tf.io.decode_image(data)  # whole: another crop could miss the damage
         except tf.errors.InvalidArgumentError:
             name = name.numpy().decode("utf-8", "replace")
             raise RuntimeError("damaged image %s: %s" % (name, error.message)) from error
