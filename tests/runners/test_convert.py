@@ -28,7 +28,6 @@ from runners.forms.registry import FORMS
 from runners.forms.tree import plan_tree
 
 ROOT = Path(__file__).parents[2]
-SINGLE = [name for name, form in FORMS.items() if form.single]
 
 
 def jpeg(seed=0, size=(24, 18), mode="RGB", kind="JPEG"):
@@ -173,16 +172,22 @@ def broken_off(source, form, to, monkeypatch, *, after, at="_write_shard"):
             convert(source, form, to, shards=5, workers=1)
 
 
+BREAKS = [("_write_shard", 0), ("_write_shard", 3), ("_join", 0), ("verify_files", 0)]
+
+
 @pytest.mark.parametrize(
-    ("at", "after"), [("_write_shard", 0), ("_write_shard", 3), ("_join", 0), ("verify_files", 0)]
+    ("form", "at", "after"),
+    [
+        (name, at, after)
+        for name, form in FORMS.items()
+        for at, after in BREAKS
+        if not (at == "_join" and not form.single) and not (form.lists and after)
+    ],
 )
-@pytest.mark.parametrize("form", FORMS)
 def test_what_was_interrupted_is_not_finished_and_goes_on(
     tmp_path, source, form, at, after, monkeypatch
 ):
     form, to, whole = FORMS[form], tmp_path / "made", tmp_path / "whole"
-    if (at == "_join" and not form.single) or (form.lists and after):
-        pytest.skip("this form has no such step")
     convert(source, form, whole, shards=5)
     broken_off(source, form, to, monkeypatch, after=after, at=at)
     with pytest.raises(InputError, match="not finished"):
@@ -198,12 +203,11 @@ def test_what_was_interrupted_is_not_finished_and_goes_on(
     assert contents(to) == contents(whole)
 
 
-@pytest.mark.parametrize("form", ["tfrecord", "recordio"])
-@pytest.mark.parametrize("joined", [0, 1, 3, 5])
+@pytest.mark.parametrize(
+    ("form", "joined"), [("tfrecord", 0), *(("recordio", parts) for parts in (0, 1, 3, 5))]
+)
 def test_a_shard_whose_image_changed_is_made_again(tmp_path, source, form, joined, monkeypatch):
     form, to = FORMS[form], tmp_path / "made"
-    if joined and not form.single:
-        pytest.skip("this form is not joined")
     broken_off(source, form, to, monkeypatch, after=0, at="_index_of")
     parts = sorted((to / UNFINISHED).glob("part-*"))[:joined]
     if joined:  # as if that many parts had been appended, and half of the next
@@ -343,11 +347,18 @@ class TestRefusals:
     )
     def test_a_file_that_is_no_jpeg(self, tmp_path, source, form, content, said):
         (source / "train/m1/1.JPEG").write_bytes(content)
-        refused = refusal(source, FORMS[form], tmp_path / "made", workers=2, shards=4)
+        refused = refusal(source, FORMS[form], tmp_path / "made", workers=1, shards=4)
         assert f"{source}/train/m1/1.JPEG {said}" in refused
         (source / "train/m1/1.JPEG").write_bytes(jpeg())
         convert(source, FORMS[form], tmp_path / "made", shards=4)
         assert sorted(read(form, tmp_path / "made")) == truth(source)
+
+    def test_a_file_that_a_process_meets(self, tmp_path, source):
+        (source / "train/m1/1.JPEG").write_bytes(b"")
+        said = refusal(source, FORMS["tfrecord"], tmp_path / "made", workers=2, shards=4)
+        assert said == (
+            f"{source}/train/m1/1.JPEG is empty: replace or remove it, then convert again."
+        )
 
     def test_a_jpeg_without_a_size(self, tmp_path, source):
         (source / "train/m1/1.JPEG").write_bytes(b"\xff\xd8\xff\xd9")

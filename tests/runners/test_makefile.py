@@ -72,6 +72,11 @@ def test_resume_goes_on_with_the_latest_run_or_a_named_one(make, value, words):
     assert make("bench", f"RESUME={value}").splitlines() == ["bench", *words]
 
 
+def test_convert_takes_folders_and_a_form(make):
+    words = make("convert", "DATA=a b", "FORM=tfrecord", "TO=there", "VERIFY=1").splitlines()
+    assert words == ["data", "convert", "a b", "--form", "tfrecord", "--to", "there", "--verify"]
+
+
 @pytest.mark.parametrize("target", ["compare", "report"])
 def test_a_run_can_be_named(make, target):
     words = make(target, "RUN=my run", "RESULTS=there").splitlines()

@@ -87,6 +87,8 @@ def test_a_framework_that_the_lock_does_not_hold_has_no_version(folder):
         ("[on.cpu]", "[on.tpu]", "Invalid enum value 'tpu'"),
         ("train.py", "no.py", "names 'no.py', which is not in its folder"),
         ("requirements.lock", "no.lock", "names 'no.lock', which is not in its folder"),
+        ("[on.cpu]", "[forms]\nnone = 'tfrecord'\n[on.cpu]", "loader 'none', which no device has"),
+        ("[on.cpu]", "[forms]\ntorchvision = 'zip'\n[on.cpu]", "'zip', which is none of tfrecord"),
         ("{nodes}", "{nods}", "'--nodes={nods}' holds braces, but none of folder, nodes"),
         ("{nodes}", "{}", "'--nodes={}' holds braces"),
         ("{nodes}", "{nodes", "'--nodes={nodes' holds braces"),
