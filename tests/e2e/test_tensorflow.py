@@ -6,6 +6,7 @@ import socket
 import subprocess
 import time
 from functools import partial
+from pathlib import Path
 
 import harness
 import pytest
@@ -13,6 +14,10 @@ from harness import NETWORK, QUICK, damaged_tree, environment, living, the_run
 
 from results.store import read_stored_run
 from results.summary import summarise
+from runners.convert import convert
+from runners.forms.form import Picture
+from runners.forms.registry import FORMS
+from runners.input_data import SAMPLE
 from runners.machine import this_machine
 from runners.manifest import load_manifest
 from runners.repeat import free_port
@@ -91,6 +96,48 @@ def test_a_damaged_image_is_named(tmp_path, python):
     result, _ = run_script(python, None, tmp_path / "repeat", case, data=str(tree))
     assert "damaged image" in result.reason
     assert str(cut) in result.reason
+
+
+def test_two_ranks_read_records(tmp_path, python):
+    del python
+    done = bench(tmp_path, "--loader=tfrecord", "--cases=1n2g", "--repeats=1", *QUICK)
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = summarise(read_stored_run(the_run(tmp_path)))
+    (case,) = run.cases
+    assert case.case.loader == "tfrecord"
+    assert case.throughput.value > 0
+    facts = run.run.record.environment["data"]
+    assert facts["images"] == 512
+    assert Path(facts["converted"]["tfrecord"], "form.json").exists()
+
+
+def test_tensorflow_itself_reads_what_was_converted(tmp_path, python):
+    images = tmp_path / "train"
+    for number, image in enumerate(sorted((SAMPLE / "train").glob("*/*.JPEG"))[:60:2]):
+        path = images / ("é b", "n2", "N1")[number % 3] / f"{number}.JPEG"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(image.read_bytes())
+    records = tmp_path / "records"
+    convert(images, FORMS["tfrecord"], records, shards=5)
+    script = NETWORK / "tensorflow_records.py"
+    done = harness.run_here("tensorflow", python, script, records, images)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_damaged_image_in_a_record_is_named(tmp_path, python):
+    tree, cut = damaged_tree(tmp_path)
+    records = tmp_path / "records"
+    records.mkdir()
+    paths = sorted(tree.glob("*/*"))
+    pictures = [Picture(n, str(tree), str(p.relative_to(tree)), 0) for n, p in enumerate(paths)]
+    file = records / "train-00000-of-00001"
+    file.write_bytes(b"".join(FORMS["tfrecord"].record(picture) for picture in pictures))
+    case = plan_case(loader="tfrecord", cases=["1n1g"], devices=1)
+    result, _ = run_script(python, None, tmp_path / "repeat", case, data=str(records))
+    assert f"damaged image {cut.parent.name}/{cut.name}" in result.reason
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    result, _ = run_script(python, None, tmp_path / "again", case, data=str(records))
+    assert f"damaged file {file}" in result.reason
 
 
 def test_images_are_cropped_and_shared_out_as_torchvision_would(tmp_path, python):
