@@ -1,7 +1,8 @@
 """Train ResNet-50 v1.5 with PyTorch, and log when each step ended.
 
-The network is torchvision's resnet50; ranks are kept in step by DistributedDataParallel (NCCL on
-GPUs, gloo on CPUs). Start it with torchrun, or alone for one rank:
+The network is torchvision's resnet50; ranks are kept in step by DistributedDataParallel or FSDP2
+(NCCL on GPUs, gloo on CPUs), or there is but one, whose GPUs DataParallel feeds. Start it with
+torchrun, or alone for one rank:
 
     python train.py --batch-size 32 --warmup 5 --steps 20 --data DIR/train
 """
@@ -27,6 +28,8 @@ import loaders
 import torch
 import torchvision
 from torch import distributed
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
 
 
@@ -83,13 +86,36 @@ def build_loss():
 
 def build_optimiser(model, learning_rate):
     """Return momentum SGD with the weight decay added to the gradient of every parameter."""
+    sharded = any(isinstance(weight, DTensor) for weight in model.parameters())
     return torch.optim.SGD(
         model.parameters(),
         lr=learning_rate,
         momentum=arguments.MOMENTUM,
         weight_decay=arguments.WEIGHT_DECAY,
-        fused=True,
+        fused=not sharded,  # of shards it knows none
     )
+
+
+def keep_in_step(model, compiled):
+    """Return what is called to train: the network, with gradients averaged over all devices."""
+    if args.strategy == "dp":
+        return torch.nn.DataParallel(compiled, list(range(args.devices_per_rank)))
+    if world_size == 1:
+        return compiled
+    if args.strategy == "fsdp":
+        for block in model.modules():
+            if isinstance(block, torchvision.models.resnet.Bottleneck):
+                fully_shard(block)
+        fully_shard(model)
+        return compiled
+    ids = [local_rank] if args.device == "cuda" else None
+    return DistributedDataParallel(compiled, ids, gradient_as_bucket_view=True)
+
+
+def whole(weight):
+    """Return a weight on the CPU, its shards put together."""
+    weight = weight.full_tensor() if isinstance(weight, DTensor) else weight
+    return weight.detach().cpu().contiguous()
 
 
 def main():
@@ -120,15 +146,15 @@ def main():
     log.event("global_batch_size", global_batch)
     log.event("opt_name", "sgd")
     log.event("opt_base_learning_rate", global_batch / 1000)
+    args.batch_size *= args.devices_per_rank  # one loader feeds all devices of its rank
 
     model = build_network()
     parameters = sum(p.numel() for p in model.parameters() if p.requires_grad)
     log.event("parameter_count", parameters)
-    model = model.to(device, memory_format=layout)
-    trained = torch.compile(model) if args.compile else model
-    if world_size > 1:
-        ids = [local_rank] if args.device == "cuda" else None
-        trained = DistributedDataParallel(trained, ids, gradient_as_bucket_view=True)
+    # FSDP cuts weights along their first dimension, and takes them in the usual order alone.
+    sharded = args.strategy == "fsdp" and world_size > 1
+    model = model.to(device, memory_format=torch.contiguous_format if sharded else layout)
+    trained = keep_in_step(model, torch.compile(model) if args.compile else model)
     loss_of = build_loss().to(device)
     optimiser = build_optimiser(model, arguments.learning_rate(1, global_batch))
     scaler = torch.amp.GradScaler(args.device, enabled=dtype == torch.float16)
@@ -159,7 +185,7 @@ def main():
     log.phase("check")
     losses = [float(loss) for loss in losses]
     log.steps(ends, losses, waits)
-    weights = (weight.detach().cpu().contiguous().numpy() for weight in model.parameters())
+    weights = [whole(weight).numpy() for weight in model.parameters()]
     checksums = [checks.weights_digest(weights)]
     log.event("weights_checksum", checksums[0])
     if world_size > 1:

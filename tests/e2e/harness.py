@@ -118,3 +118,17 @@ def run_script(framework, python, script, folder, case, **place):
     record = run_one(case, 1, place, folder, Quiet())
     logs = [mllog.read(path.read_bytes()) for path in sorted(folder.glob("rank*.log"))]
     return judge(record, logs), record
+
+
+def losses_on_equal_data(framework, python, folder, **request):
+    """Return the losses of rank 0 alone, and beside another rank that has the same batch.
+
+    They are alike only if gradients are averaged: added, they would make steps twice as long.
+    """
+    losses = []
+    for label in "1n1g", "1n2g":
+        case = plan_case(framework, data="synthetic", cases=[label], **request)
+        result, record = run_script(framework, python, "same_data.py", folder / label, case)
+        assert result.reason == "", record.tail
+        losses.append(mllog.read((folder / label / "rank0.log").read_bytes()).losses.tolist())
+    return losses

@@ -11,13 +11,13 @@ from harness import (
     bench,
     environment,
     living,
+    losses_on_equal_data,
     plan_case,
     run_here,
     run_script,
     the_run,
 )
 
-from results.formats import mllog
 from results.store import read_stored_run
 from results.summary import summarise
 from runners import processes
@@ -82,14 +82,8 @@ def test_ranks_that_train_on_their_own_are_caught(tmp_path, python, strategy):
 
 @pytest.mark.parametrize("strategy", ["global", "ddp"])
 def test_gradients_are_averaged_and_not_added(tmp_path, python, strategy):
-    losses = []
-    for cases in ["1n1g"], ["1n2g"]:
-        case = plan_case("oneflow", data="synthetic", cases=cases, strategy=[strategy])
-        folder = tmp_path / case.label
-        result, record = run_script("oneflow", python, "same_data.py", folder, case)
-        assert result.reason == "", record.tail
-        losses.append(mllog.read((folder / "rank0.log").read_bytes()).losses.tolist())
-    assert losses[0] == pytest.approx(losses[1], rel=1e-6)  # sums are in another order
+    alone, beside = losses_on_equal_data("oneflow", python, tmp_path, strategy=[strategy])
+    assert alone == pytest.approx(beside, rel=1e-6)  # sums are in another order
 
 
 def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):

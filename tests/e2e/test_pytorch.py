@@ -17,6 +17,7 @@ from harness import (
     damaged_tree,
     environment,
     living,
+    losses_on_equal_data,
     plan_case,
     run_script,
     the_run,
@@ -97,6 +98,13 @@ def test_gradients_that_are_not_averaged_are_caught_on_synthetic_data_too(tmp_pa
     case = plan_case("pytorch", data="synthetic")
     result, _ = run_script("pytorch", python, "no_sync.py", tmp_path / "repeat", case)
     assert "weights of ranks 0 and 1 differ" in result.reason
+
+
+@pytest.mark.parametrize("strategy", ["ddp", "fsdp"])
+def test_gradients_are_averaged_and_not_added(tmp_path, python, strategy):
+    """Of FSDP's weights there is one copy, a part on each rank: none can differ from another."""
+    alone, beside = losses_on_equal_data("pytorch", python, tmp_path, strategy=[strategy])
+    assert alone == pytest.approx(beside, rel=1e-6)  # its optimiser works in another order
 
 
 def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):
