@@ -36,6 +36,10 @@ def main():
     kill_ranks = _ProcessManager.kill_worker_processes
 
     def kill_ranks_and_scheduler(manager):
+        for local, process in manager.proc_rank_map.items():
+            if (process.poll() or 0) < 0:
+                died_of = signal.Signals(-process.returncode)
+                print("local rank %d had Signal %d (%s)" % (local, died_of, died_of.name))
         kill_ranks(manager)
         if manager.msn_process:
             manager.msn_process.kill()
@@ -46,9 +50,10 @@ def main():
         run.main()
     except SystemExit as ended:
         return ended.code or 128 + signal.SIGINT  # msrun's own answer to SIGINT is 0
-    except BaseException:
+    except RuntimeError as error:
         say_what_ranks_said(Path(folder))
-        raise
+        print(error, flush=True)
+        return 1
     return 0
 
 

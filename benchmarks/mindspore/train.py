@@ -1,8 +1,8 @@
 """Train ResNet-50 v1.5 with MindSpore, and log when each step ended.
 
 The network is mindcv's resnet50 with torchvision's padding of its max-pool; ranks are kept in step
-by a DistributedGradReducer over MindSpore's own collective library. Start it with start.py, or alone
-for one rank:
+by a DistributedGradReducer over MindSpore's own collective library, mccl. Start it with start.py,
+or alone for one rank:
 
     python train.py --batch-size 32 --warmup 5 --steps 20 --data DIR/train
 """
