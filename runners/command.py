@@ -54,6 +54,7 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
     commands = []
     for node in range(case.nodes if strategy.per == "node" else 1):
         places = {
+            "python": job.python,
             "folder": manifest.folder,
             "nodes": case.nodes,
             "node_rank": node,
@@ -93,12 +94,13 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
 def _hosts(case: Case, job: Job) -> str:
     """Return the hosts as mpirun and horovodrun take them, such as `a:8,b:8`.
 
-    They start ranks on an address of this machine by themselves, without ssh; each emulated node
-    has a loopback address of its own, since a host that is named twice is one host to them.
+    They start ranks by themselves, without ssh, where a host's address is one of this machine's
+    interfaces; a host that is named twice is one host to them. So each emulated node has another
+    spelling of 127.0.0.1: zeros before a part of an address do not count (inet_aton(3)).
     """
     hosts = job.hosts[: case.nodes]
     if case.emulated or case.nodes == 1:
-        hosts = [f"127.0.0.{1 + node}" for node in range(case.nodes)]
+        hosts = [f"127.0.0.{'0' * node}1" for node in range(case.nodes)]
     return ",".join(f"{host}:{case.ranks // case.nodes}" for host in hosts)
 
 

@@ -19,7 +19,7 @@ _NAME = re.compile(r"(?!interrupted$)[A-Za-z0-9][A-Za-z0-9_.-]{0,60}")
 # What can stand in braces in `start` and `environment`; runners/command.py fills it in.
 PLACES = [
     *("folder", "nodes", "node_rank", "devices", "ranks", "threads", "backend"),
-    *("master_address", "master_port", "hosts", "packages"),
+    *("master_address", "master_port", "hosts", "python", "packages"),
 ]
 
 T = TypeVar("T")

@@ -1,6 +1,7 @@
 """What is executed, to the letter: these lines are what a reader of a record would run again."""
 
 import shlex
+import socket
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -120,11 +121,13 @@ def toy(**changes):
 
 
 def test_one_launcher_can_start_the_ranks_of_all_nodes():
-    mpi = ["-m", "mpi", "-np={ranks}", "-H={hosts}", "--{backend}"]
+    mpi = ["-m", "mpi", "-np={ranks}", "-H={hosts}", "--{backend}", "{python}"]
     manifest = toy(per="job", start=mpi)
     case = plan(machine(cores=4), about=manifest.about, nodes=2).cases[-1]
     (command,) = node_commands(case, manifest, job(2))
-    assert command.arguments[1:6] == ["-m", "mpi", "-np=4", "-H=127.0.0.1:2,127.0.0.2:2", "--gloo"]
+    expected = ["-m", "mpi", "-np=4", "-H=127.0.0.1:2,127.0.0.01:2", "--gloo", "/env/bin/python"]
+    assert command.arguments[1:7] == expected
+    assert {socket.gethostbyname(host) for host in ("127.0.0.1", "127.0.0.01")} == {"127.0.0.1"}
     case = plan(machine(cores=4), about=manifest.about, nodes=2, hosts=2).cases[-1]
     (command,) = node_commands(case, manifest, job(2))
     assert "-H=host1:4,host2:4" in command.arguments
