@@ -1,0 +1,146 @@
+"""Where a rank's batches come from: synthetic data, or Gluon's loader.
+
+Each function returns an endless iterator of (images, labels) on the rank's device: images of
+shape (batch, 3, size, size), float32, normalised; labels of shape (batch,), float32. There is no
+epoch boundary: a small sample would otherwise put the restart of the loader inside the measured
+window.
+"""
+
+import ctypes
+import math
+import os
+import signal
+
+import mxnet as mx
+import numpy as np
+from common.arguments import CLASSES, PIXEL_MEAN, PIXEL_STD
+
+# The images of a folder, as torchvision and the driver's check of it have them.
+EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+# The crop of torchvision's RandomResizedCrop.
+AREA = (0.08, 1.0)
+ASPECT = (3 / 4, 4 / 3)
+ATTEMPTS = 10
+
+
+def synthetic(args, rank, world_size):
+    """Return one fixed batch of random pixels again and again, another one on each rank.
+
+    On equal data the ranks' weights would agree even if their gradients were never averaged.
+    """
+    chosen = np.random.default_rng(args.seed * world_size + rank)
+    shape = (args.batch_size, 3, args.image_size, args.image_size)
+    images = mx.nd.array(chosen.standard_normal(shape, dtype=np.float32))
+    labels = mx.nd.array(chosen.integers(CLASSES, size=args.batch_size))
+    while True:
+        yield images, labels
+
+
+class EndlessBatches(mx.gluon.data.Sampler):
+    """A rank's share of one shuffled order after another, in batches, without end."""
+
+    def __init__(self, images, batch_size, rank, world_size, seed):
+        """Share `images` indices between `world_size` ranks."""
+        self.images, self.batch_size = images, batch_size
+        self.rank, self.world_size, self.seed = rank, world_size, seed
+
+    def __iter__(self):
+        """Yield lists of indices; the ranks' shares of the endless order do not overlap."""
+        order = np.random.default_rng(self.seed)
+        position, batch = 0, []
+        while True:
+            for index in order.permutation(self.images).tolist():
+                if position % self.world_size == self.rank:
+                    batch.append(index)
+                    if len(batch) == self.batch_size:
+                        yield batch
+                        batch = []
+                position += 1
+
+    def __len__(self):
+        """Return more than any run takes."""
+        return 2**31
+
+
+def random_crop(height, width, chance):
+    """Choose a crop as torchvision's RandomResizedCrop does: top, left, height and width."""
+    for _ in range(ATTEMPTS):
+        area = height * width * chance.uniform(*AREA)
+        aspect = math.exp(chance.uniform(*map(math.log, ASPECT)))
+        crop_width = round(math.sqrt(area * aspect))
+        crop_height = round(math.sqrt(area / aspect))
+        if 0 < crop_width <= width and 0 < crop_height <= height:
+            top = int(chance.integers(height - crop_height + 1))
+            left = int(chance.integers(width - crop_width + 1))
+            return top, left, crop_height, crop_width
+    # None fits: take the largest of an aspect ratio that is allowed, from the middle.
+    crop_width = min(width, round(height * ASPECT[1]))
+    crop_height = min(height, round(width / ASPECT[0]))
+    return (height - crop_height) // 2, (width - crop_width) // 2, crop_height, crop_width
+
+
+class Crops(mx.gluon.data.Dataset):
+    """Images below class folders, cropped and flipped at random: uint8 (3, size, size), label."""
+
+    def __init__(self, folder, size):
+        """Find the images."""
+        self.size = size
+        self.samples = []
+        classes = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
+        for label, name in enumerate(classes):
+            for root, _, files in sorted(os.walk(os.path.join(folder, name), followlinks=True)):
+                found = (os.path.join(root, file) for file in sorted(files))
+                self.samples += [(f, label) for f in found if f.lower().endswith(EXTENSIONS)]
+
+    def __len__(self):
+        """Return how many images there are."""
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        """Return an image and its label; a damaged file is named.
+
+        Pillow decodes: OpenCV, which mx.image uses, fills up what is missing of a file.
+        """
+        from PIL import Image
+
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as file:
+                image = file.convert("RGB")
+        except OSError as error:
+            raise RuntimeError("damaged image %s: %s" % (path, error)) from error
+        chance = np.random.default_rng()  # one of before the fork would be alike in all processes
+        top, left, height, width = random_crop(image.height, image.width, chance)
+        box = (left, top, left + width, top + height)
+        pixels = np.asarray(image.resize((self.size, self.size), Image.Resampling.BILINEAR, box))
+        if chance.random() < 0.5:
+            pixels = pixels[:, ::-1]
+        return np.ascontiguousarray(pixels.transpose(2, 0, 1)), np.float32(label)
+
+
+def die_with_rank():
+    """End a loader process with its rank: its queue would never tell it that the rank is gone."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1: PR_SET_PDEATHSIG
+
+
+def gluon(args, rank, world_size):
+    """Read, decode, crop and flip in worker processes; normalise on the device."""
+    images = Crops(args.data, args.image_size)
+    os.register_at_fork(after_in_child=die_with_rank)
+    loader = mx.gluon.data.DataLoader(
+        images,
+        batch_sampler=EndlessBatches(len(images), args.batch_size, rank, world_size, args.seed),
+        num_workers=args.workers,
+    )
+    mean = mx.nd.array(PIXEL_MEAN).reshape((1, 3, 1, 1))
+    scale = 1 / mx.nd.array(PIXEL_STD).reshape((1, 3, 1, 1))
+    return (
+        ((pixels.as_in_context(mx.cpu()).astype("float32") - mean) * scale, labels)
+        for pixels, labels in loader
+    )
+
+
+def batches(args, rank, world_size):
+    """Return the iterator that `--loader` names; without `--data`, synthetic batches."""
+    read = gluon if args.data else synthetic
+    return read(args, rank, world_size)
