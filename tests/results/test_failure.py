@@ -83,6 +83,16 @@ Collective ops is aborted by: Socket closed
             "OOM when allocating",
         ),
         (
+            {
+                "rank0": TRACE.format(
+                    "mxnet.base.MXNetError: [1] x.h:66: Failed to allocate CPU Memory"
+                )
+            },
+            0,
+            "out of memory",
+            "Failed to allocate CPU Memory",
+        ),
+        (
             {"rank1": "[rank1]: Traceback\n[rank1]: ValueError: with a prefix\n"},
             0,
             "failed",
