@@ -35,6 +35,8 @@ import mxnet as mx
 from mxnet.contrib import amp
 
 if args.precision == "amp":
+    if " avx512bw " not in Path("/proc/cpuinfo").read_text(errors="replace"):
+        raise RuntimeError("MXNet's convolutions in bf16 need a processor with AVX-512")
     amp.init(target_dtype="bfloat16")  # changes the operators that networks are then made of
 
 import optimiser
