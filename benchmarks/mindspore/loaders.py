@@ -9,10 +9,8 @@ import mindspore
 import mindspore.dataset as ds
 import numpy as np
 from common.arguments import CLASSES, PIXEL_MEAN, PIXEL_STD
+from common.images import EXTENSIONS
 from mindspore.dataset import vision
-
-# The images of a folder, as torchvision and the driver's check of it have them.
-EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
 
 def synthetic(args, rank, world_size):

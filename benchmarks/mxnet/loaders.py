@@ -6,17 +6,14 @@ epoch boundary: a small sample would otherwise put the restart of the loader ins
 window.
 """
 
-import ctypes
 import math
 import os
-import signal
 
 import mxnet as mx
 import numpy as np
 from common.arguments import CLASSES, PIXEL_MEAN, PIXEL_STD
+from common.images import EXTENSIONS, EndlessBatches, die_with_rank
 
-# The images of a folder, as torchvision and the driver's check of it have them.
-EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 # The crop of torchvision's RandomResizedCrop.
 AREA = (0.08, 1.0)
 ASPECT = (3 / 4, 4 / 3)
@@ -34,32 +31,6 @@ def synthetic(args, rank, world_size):
     labels = mx.nd.array(chosen.integers(CLASSES, size=args.batch_size))
     while True:
         yield images, labels
-
-
-class EndlessBatches(mx.gluon.data.Sampler):
-    """A rank's share of one shuffled order after another, in batches, without end."""
-
-    def __init__(self, images, batch_size, rank, world_size, seed):
-        """Share `images` indices between `world_size` ranks."""
-        self.images, self.batch_size = images, batch_size
-        self.rank, self.world_size, self.seed = rank, world_size, seed
-
-    def __iter__(self):
-        """Yield lists of indices; the ranks' shares of the endless order do not overlap."""
-        order = np.random.default_rng(self.seed)
-        position, batch = 0, []
-        while True:
-            for index in order.permutation(self.images).tolist():
-                if position % self.world_size == self.rank:
-                    batch.append(index)
-                    if len(batch) == self.batch_size:
-                        yield batch
-                        batch = []
-                position += 1
-
-    def __len__(self):
-        """Return more than any run takes."""
-        return 2**31
 
 
 def random_crop(height, width, chance):
@@ -116,11 +87,6 @@ class Crops(mx.gluon.data.Dataset):
         if chance.random() < 0.5:
             pixels = pixels[:, ::-1]
         return np.ascontiguousarray(pixels.transpose(2, 0, 1)), np.float32(label)
-
-
-def die_with_rank():
-    """End a loader process with its rank: its queue would never tell it that the rank is gone."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1: PR_SET_PDEATHSIG
 
 
 def gluon(args, rank, world_size):

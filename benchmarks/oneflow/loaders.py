@@ -5,15 +5,10 @@ Each function returns an endless iterator of (images, labels) of this rank: imag
 boundary: a small sample would otherwise put the restart of the loader inside the measured window.
 """
 
-import ctypes
-import signal
-
 import numpy as np
 import oneflow as flow
 from common.arguments import CLASSES, PIXEL_MEAN, PIXEL_STD
-
-# The images of a folder, as torchvision and the driver's check of it have them.
-EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+from common.images import EXTENSIONS, EndlessBatches, die_with_rank
 
 
 def synthetic(args, rank, world_size):
@@ -27,32 +22,6 @@ def synthetic(args, rank, world_size):
     labels = flow.tensor(random.integers(CLASSES, size=args.batch_size))
     while True:
         yield images, labels
-
-
-class EndlessBatches(flow.utils.data.Sampler):
-    """A rank's share of one shuffled order after another, in batches, without end."""
-
-    def __init__(self, images, batch_size, rank, world_size, seed):
-        """Share `images` indices between `world_size` ranks."""
-        self.images, self.batch_size = images, batch_size
-        self.rank, self.world_size, self.seed = rank, world_size, seed
-
-    def __iter__(self):
-        """Yield lists of indices; the ranks' shares of the endless order do not overlap."""
-        order = np.random.default_rng(self.seed)
-        position, batch = 0, []
-        while True:
-            for index in order.permutation(self.images).tolist():
-                if position % self.world_size == self.rank:
-                    batch.append(index)
-                    if len(batch) == self.batch_size:
-                        yield batch
-                        batch = []
-                position += 1
-
-    def __len__(self):
-        """Return more than any run takes."""
-        return 2**31
 
 
 def open_image(path):
@@ -75,11 +44,6 @@ def together(samples):
     """Return a batch's images and labels as arrays."""
     images, labels = zip(*samples)
     return np.stack(images), np.array(labels)
-
-
-def die_with_rank(_worker):
-    """End a loader process with its rank, whatever ends that."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1: PR_SET_PDEATHSIG
 
 
 def images_of(folder, size):

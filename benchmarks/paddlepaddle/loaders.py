@@ -6,15 +6,10 @@ epoch boundary: a small sample would otherwise put the restart of the loader ins
 window.
 """
 
-import ctypes
-import signal
-
 import numpy as np
 import paddle
 from common.arguments import CLASSES, PIXEL_MEAN, PIXEL_STD
-
-# The images of a folder, as torchvision and the driver's check of it have them.
-EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+from common.images import EXTENSIONS, EndlessBatches, die_with_rank
 
 
 def synthetic(args, rank, world_size):
@@ -28,32 +23,6 @@ def synthetic(args, rank, world_size):
     labels = paddle.to_tensor(random.integers(CLASSES, size=args.batch_size))
     while True:
         yield images, labels
-
-
-class EndlessBatches(paddle.io.BatchSampler):
-    """A rank's share of one shuffled order after another, in batches, without end."""
-
-    def __init__(self, images, batch_size, rank, world_size, seed):
-        """Share `images` indices between `world_size` ranks."""
-        self.images, self.batch_size = images, batch_size
-        self.rank, self.world_size, self.seed = rank, world_size, seed
-
-    def __iter__(self):
-        """Yield lists of indices; the ranks' shares of the endless order do not overlap."""
-        order = np.random.default_rng(self.seed)
-        position, batch = 0, []
-        while True:
-            for index in order.permutation(self.images).tolist():
-                if position % self.world_size == self.rank:
-                    batch.append(index)
-                    if len(batch) == self.batch_size:
-                        yield batch
-                        batch = []
-                position += 1
-
-    def __len__(self):
-        """Return more than any run takes."""
-        return 2**31
 
 
 class Crops(paddle.vision.datasets.DatasetFolder):
@@ -79,11 +48,6 @@ class Crops(paddle.vision.datasets.DatasetFolder):
         except OSError as error:
             raise RuntimeError("damaged image %s: %s" % (path, error)) from error
         return np.ascontiguousarray(np.asarray(image).transpose(2, 0, 1)), np.int64(label)
-
-
-def die_with_rank(_worker):
-    """End a loader process with its rank; Paddle's own watch over the parent waits for ever."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1: PR_SET_PDEATHSIG
 
 
 def paddle_io(args, rank, world_size):

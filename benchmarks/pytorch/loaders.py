@@ -8,6 +8,7 @@ put the restart of the loader inside the measured window.
 
 import torch
 from common.arguments import CLASSES, PIXEL_MEAN, PIXEL_STD
+from common.images import EndlessBatches
 
 
 def synthetic(args, device, dtype, layout, rank, world_size):
@@ -22,24 +23,6 @@ def synthetic(args, device, dtype, layout, rank, world_size):
     labels = torch.randint(CLASSES, (args.batch_size,), device=device, generator=random)
     while True:
         yield images, labels
-
-
-class EndlessSampler(torch.utils.data.Sampler):
-    """A rank's share of one shuffled order after another, without end."""
-
-    def __init__(self, images, rank, world_size, seed):
-        """Share `images` indices between `world_size` ranks."""
-        self.images, self.rank, self.world_size, self.seed = images, rank, world_size, seed
-
-    def __iter__(self):
-        """Yield indices; the ranks' shares of the endless order do not overlap."""
-        order = torch.Generator().manual_seed(self.seed)
-        position = 0
-        while True:
-            for index in torch.randperm(self.images, generator=order).tolist():
-                if position % self.world_size == self.rank:
-                    yield index
-                position += 1
 
 
 def read_image(path):
@@ -66,11 +49,9 @@ def torchvision(args, device, dtype, layout, rank, world_size):
     files = ImageFolder(args.data, transform=augment, loader=read_image)
     loader = torch.utils.data.DataLoader(
         files,
-        batch_size=args.batch_size,
-        sampler=EndlessSampler(len(files), rank, world_size, args.seed),
+        batch_sampler=EndlessBatches(len(files), args.batch_size, rank, world_size, args.seed),
         num_workers=args.workers,
         pin_memory=device.type == "cuda",
-        drop_last=True,
         prefetch_factor=2 if args.workers else None,
     )
     mean = torch.tensor(PIXEL_MEAN, device=device, dtype=dtype).view(1, 3, 1, 1)

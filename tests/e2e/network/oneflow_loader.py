@@ -1,11 +1,10 @@
-"""Compares the loader's crops with torchvision's, and looks at its pixels and shares.
+"""Compares the loader's crops with torchvision's, and looks at its pixels.
 
 python oneflow_loader.py CROPS.npz IMAGES
 """
 
 import sys
 import tempfile
-from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +19,7 @@ import loaders
 import oneflow as flow
 
 FILE, FILES = sys.argv[1:]
-SIZE, IMAGES, RANKS = 32, 12, 2
+SIZE = 32
 crop, flip, _ = loaders.images_of(FILES, SIZE).transform.transforms
 
 
@@ -41,14 +40,5 @@ np.random.seed(5)  # noqa: NPY002 - what flowvision draws from
 flow.manual_seed(5)
 crops.require_torchvisions(FILE, crop_of)
 crops.require_flipped_half_the_time(flip)
-shares = [
-    [
-        index
-        for batch in islice(loaders.EndlessBatches(IMAGES, 3, rank, RANKS, 7), 6)
-        for index in batch
-    ]
-    for rank in range(RANKS)
-]
-crops.require_shared_out(shares, IMAGES)
 with tempfile.TemporaryDirectory() as empty:
     crops.require_normalised(Path(empty), batches_of, SIZE)

@@ -1,4 +1,4 @@
-"""Compares the loader's crops with torchvision's, and looks at its pixels and shares.
+"""Compares the loader's crops with torchvision's, and looks at its pixels.
 
 python paddlepaddle_loader.py CROPS.npz IMAGES
 """
@@ -6,7 +6,6 @@ python paddlepaddle_loader.py CROPS.npz IMAGES
 import random
 import sys
 import tempfile
-from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -23,7 +22,7 @@ import paddle
 from paddle.vision.transforms import functional
 
 FILE, FILES = sys.argv[1:]
-SIZE, IMAGES, RANKS = 32, 12, 2
+SIZE = 32
 images = loaders.Crops(FILES, SIZE)
 
 
@@ -54,14 +53,5 @@ random.seed(5)
 np.random.seed(5)  # noqa: NPY002 - what Paddle's transforms draw from
 crops.require_torchvisions(FILE, crop_of)
 crops.require_flipped_half_the_time(images.augment.transforms[1])
-shares = [
-    [
-        index
-        for batch in islice(loaders.EndlessBatches(IMAGES, 3, rank, RANKS, 7), 6)
-        for index in batch
-    ]
-    for rank in range(RANKS)
-]
-crops.require_shared_out(shares, IMAGES)
 with tempfile.TemporaryDirectory() as empty:
     crops.require_normalised(Path(empty), batches_of, SIZE)
