@@ -9,6 +9,12 @@ TRACE = """Traceback (most recent call last):
 """
 PEER = TRACE.format("RuntimeError: [gloo/pair.cc] Connection closed by peer [127.0.0.1]:1")
 
+HOROVODRUN = f"""[1]<stderr>:ImportError: the cause
+Exception in thread Thread-1 (fn):
+{TRACE.format("RuntimeError: Horovod detected that one or more processes exited with non-zero")}
+Process name: 1
+Exit code: 1
+"""
 TENSORFLOW = "tensorflow.python.framework.errors_impl"
 NO_GPU = "E0000 00:00:1 7 cuda_platform.cc:52] failed call to cuInit: INTERNAL: CUDA error: Failed"
 COLLECTIVE = f"""{NO_GPU}
