@@ -72,8 +72,9 @@ class Crops(mx.gluon.data.Dataset):
 
         Pillow decodes: OpenCV, which mx.image uses, fills up what is missing of a file.
         """
-        from PIL import Image
+        from PIL import Image, ImageFile
 
+        ImageFile.LOAD_TRUNCATED_IMAGES = False  # GluonCV lets Pillow fill them up too
         path, label = self.samples[index]
         try:
             with Image.open(path) as file:

@@ -137,7 +137,6 @@ def test_images_are_cropped_and_shared_out_as_torchvision_would(tmp_path, python
         (HOROVOD, signal.SIGINT, "launcher"),
         (HOROVOD, signal.SIGKILL, "launcher"),
         (HOROVOD, signal.SIGKILL, "rank 1"),
-        pytest.param(MPI, signal.SIGTERM, "launcher", marks=with_mpi),
         (STORE, signal.SIGTERM, "launcher"),
         (STORE, signal.SIGKILL, "launcher"),
     ],
