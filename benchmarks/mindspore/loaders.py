@@ -5,6 +5,8 @@ Each function returns an endless iterator of (images, labels): images of shape
 boundary: a small sample would otherwise put the restart of the loader inside the measured window.
 """
 
+import re
+
 import mindspore
 import mindspore.dataset as ds
 import numpy as np
@@ -26,6 +28,16 @@ def synthetic(args, rank, world_size):
         yield images, labels
 
 
+def augmentation(size):
+    """Return what turns an image file's bytes into an array (3, size, size)."""
+    return [
+        vision.RandomCropDecodeResize(size),
+        vision.RandomHorizontalFlip(),
+        vision.Normalize(PIXEL_MEAN, PIXEL_STD),
+        vision.HWC2CHW(),
+    ]
+
+
 def pipeline(args, rank, world_size):
     """Read, decode, crop, flip and normalise in MindData's own threads, batch after batch."""
     ds.config.set_seed(args.seed)  # of the order, which the ranks share out
@@ -37,14 +49,15 @@ def pipeline(args, rank, world_size):
         shard_id=rank,
         extensions=[case for one in EXTENSIONS for case in (one, one.upper())],
     ).repeat()
-    augment = [
-        vision.RandomCropDecodeResize(args.image_size),
-        vision.RandomHorizontalFlip(),
-        vision.Normalize(PIXEL_MEAN, PIXEL_STD),
-        vision.HWC2CHW(),
-    ]
+    augment = augmentation(args.image_size)
     images = images.map(augment, "image", num_parallel_workers=args.workers)
-    return images.batch(args.batch_size).create_tuple_iterator(num_epochs=1)
+    try:
+        yield from images.batch(args.batch_size).create_tuple_iterator(num_epochs=1)
+    except RuntimeError as error:
+        named = re.search(r"The corresponding data file is: (.+?)\. (.*)", str(error))
+        if not named:
+            raise
+        raise RuntimeError("damaged image %s: %s" % (named[1], named[2])) from error
 
 
 def batches(args, rank, world_size):

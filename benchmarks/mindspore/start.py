@@ -3,8 +3,8 @@
     python start.py MSRUN-OPTIONS --log_dir=FOLDER train.py ...
 
 What msrun lacks: it starts the `python` of PATH, whichever that is; of signals it ends its ranks
-on SIGINT alone, and calls that success; and it waits without end for a scheduler whose ranks have
-failed. What ranks say before they open their own logs is printed once one has failed.
+on SIGINT alone, and calls that success; and once a rank has failed, it waits for its scheduler,
+which is ended here. What ranks say before they open their own logs is printed once one has failed.
 """
 
 import os

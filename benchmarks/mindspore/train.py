@@ -89,8 +89,9 @@ def main():
     mindspore.set_device("CPU")
     op_tuning.threads_num(args.threads)
 
+    if "MS_ROLE" in os.environ:
+        init("mccl")  # also of one rank: the scheduler waits for it
     if world_size > 1:
-        init("mccl")
         mindspore.set_auto_parallel_context(
             parallel_mode="data_parallel", gradients_mean=True, device_num=world_size
         )

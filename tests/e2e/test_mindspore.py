@@ -1,13 +1,32 @@
 """MindSpore for real: msrun, its own collective library, JPEGs, the built environment."""
 
 import re
+import signal
+import time
 
 import pytest
-from harness import QUICK, bench, environment, living, plan_case, run_script, the_run
+from harness import (
+    NETWORK,
+    QUICK,
+    bench,
+    damaged_tree,
+    environment,
+    living,
+    plan_case,
+    run_here,
+    run_script,
+    the_run,
+)
 
 from results.formats import mllog
 from results.store import read_stored_run
 from results.summary import summarise
+from runners import processes
+from runners.command import Job, node_commands
+from runners.input_data import SAMPLE
+from runners.machine import this_machine
+from runners.manifest import load_manifest
+from runners.repeat import free_port
 
 pytestmark = pytest.mark.slow
 
@@ -64,3 +83,64 @@ def test_gradients_are_averaged_and_not_added(tmp_path, python):
         assert result.reason == "", record.tail
         losses.append(mllog.read((folder / "rank0.log").read_bytes()).losses.tolist())
     assert losses[0] == losses[1]
+
+
+def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):
+    batch = this_machine().memory // (3 * 64 * 64 * 4) * 2
+    case = plan_case("mindspore", cases=["1n1g"], batch_size=batch, data="synthetic")
+    result, record = run_script("mindspore", python, None, tmp_path / "repeat", case)
+    assert record.outcome == "out of memory", record.tail
+    assert result.throughput is None
+
+
+def test_a_damaged_image_is_named(tmp_path, python):
+    tree, cut = damaged_tree(tmp_path)
+    case = plan_case("mindspore")
+    result, _ = run_script("mindspore", python, None, tmp_path / "repeat", case, data=str(tree))
+    assert f"damaged image {cut}" in result.reason
+
+
+def test_images_are_cropped_as_torchvision_would(tmp_path, python):
+    crops = tmp_path / "crops.npz"
+    chosen = run_here("pytorch", environment("pytorch"), NETWORK / "torchvision_crops.py", crops)
+    assert chosen.returncode == 0, chosen.stderr
+    done = run_here("mindspore", python, NETWORK / "mindspore_loader.py", crops)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "whose"),
+    [(signal.SIGINT, "launcher"), (signal.SIGTERM, "launcher"), (signal.SIGKILL, "rank 1")],
+)
+def test_the_launcher_leaves_nothing_behind(tmp_path, python, number, whose):
+    """Alone, without the driver, which looks for what is left by itself."""
+    logs, token = tmp_path / "logs", str(tmp_path)
+    place = {"data": str(SAMPLE / "train"), "hosts": ["here"], "gpus": [], "seed": 0}
+    job = Job(python=python, logs=logs, port=free_port(), token=token, **place)
+    case = plan_case("mindspore", steps=5000)
+    (command,) = node_commands(case, load_manifest("mindspore"), job)
+    launcher = processes.start(command, tmp_path / "launcher.log", token)
+    try:
+        while not all('"window"' in text for text in texts(logs)):
+            assert launcher.poll() is None
+            time.sleep(0.1)
+        assert len(living(token)) == 4  # the launcher, a scheduler, two ranks
+        rank_1 = next(
+            process
+            for process in processes.with_token(token)
+            if process.environ().get("RANK_ID") == "1"
+        )
+        (rank_1 if whose == "rank 1" else launcher).send_signal(number)
+        assert launcher.wait(60) != 0
+        deadline = time.monotonic() + 20
+        while living(token) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not living(token)
+    finally:
+        processes.end_all(token, grace=1.0)
+
+
+def texts(logs):
+    """Return the text of both ranks' logs, empty where there is none yet."""
+    paths = [logs / f"rank{rank}.log" for rank in range(2)]
+    return [path.read_text() if path.exists() else "" for path in paths]

@@ -5,18 +5,27 @@ from itertools import islice
 import numpy as np
 
 
-def largest_distance(mine, wanted):
-    """Return the Kolmogorov-Smirnov distance of two samples."""
-    values = np.concatenate([mine, wanted])
-    shares = [np.searchsorted(np.sort(one), values, "right") / len(one) for one in (mine, wanted)]
-    return np.abs(shares[0] - shares[1]).max()
+def largest_distance(mine, wanted, blur=0):
+    """Return how far the distributions of two samples are apart, where values are off by `blur`.
+
+    Without one it is the Kolmogorov-Smirnov distance.
+    """
+
+    def share(sample, values):
+        return np.searchsorted(np.sort(sample), values, "right") / len(sample)
+
+    values = np.concatenate([mine, wanted, mine + blur, wanted + blur])
+    return max(
+        (share(mine, values - blur) - share(wanted, values)).max(),
+        (share(wanted, values - blur) - share(mine, values)).max(),
+    )
 
 
-def require_torchvisions(file, crop_of):
+def require_torchvisions(file, crop_of, blur=0):
     """Compare crops with those of torchvision_crops.py.
 
     `crop_of(height, width)` returns a function whose every call chooses a crop: top, left, height
-    and width.
+    and width, in pixels, right to `blur` of them.
     """
     given = np.load(file)
     for (height, width), wanted in zip(given["sizes"], given["crops"], strict=True):
@@ -27,7 +36,7 @@ def require_torchvisions(file, crop_of):
         # One in a million pairs of samples from one distribution is further apart.
         limit = 2.7 * (2 / len(wanted)) ** 0.5
         for place, name in enumerate(("top", "left", "height", "width")):
-            distance = largest_distance(mine[:, place], wanted[:, place])
+            distance = largest_distance(mine[:, place], wanted[:, place], blur)
             assert distance < limit, (height, width, name, distance)
 
 
