@@ -57,7 +57,10 @@ def ensure_environments(
 
 
 def _build_all(missing: dict[str, Manifest], home: Path, console: Console) -> dict[str, str]:
-    home.mkdir(parents=True, exist_ok=True)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"Environments cannot be kept in {home}: {error.strerror}.") from error
     console.print(
         f"Building environments in {home}: {', '.join(missing)}; together they can be tens of "
         "gigabytes ...",

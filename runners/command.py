@@ -14,7 +14,7 @@ from runners.manifest import Manifest
 # Variables that steer a framework, kept in the record as they were found.
 RECORDED = re.compile(
     r"^(CUDA|NCCL|GLOO|OMP|MKL|KMP|DNNL|ONEDNN|OPENBLAS|TORCH|TORCHINDUCTOR|PYTORCH|DALI|MALLOC|"
-    r"GLIBC_TUNABLES|PADDLE|FLAGS_|GLOG|"
+    r"GLIBC_TUNABLES|PADDLE|FLAGS_|GLOG|MXNET|DMLC|PS_|KVSTORE|ONEFLOW|MS_|MINDSPORE|"
     r"LD_|PYTHON|XLA|TF_(?!VAR_|CLI_)|UCX|OMPI|HOROVOD|FI_|NVIDIA|DLSCALE)"
 )
 _SECRET = re.compile(

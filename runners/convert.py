@@ -165,6 +165,8 @@ def _already_there(
 
 def _require_ours(to: Path, form: Form, tree: Tree) -> None:
     """Refuse a folder with something else in it than a conversion of this source to this form."""
+    if to.resolve().is_relative_to(tree.root.resolve()):
+        raise InputError(f"{to} is among the images of {tree.root}: name a folder outside.")
     if not to.is_dir():
         if os.path.lexists(to):
             raise InputError(f"{to} is not a folder: name one, or a place for one.")
@@ -183,7 +185,9 @@ def _require_ours(to: Path, form: Form, tree: Tree) -> None:
     if begun:
         ours |= {form.file, form.index_file} | {shard.file for shard in tree.shards}
         ours |= {each.shard.file for each in _manifests(to / UNFINISHED).values()}
-    if strangers := sorted(there - ours):
+    # What a call that was killed was about to rename.
+    half = {name for name in there if any(name.startswith(f".{one}.") for one in (*ours, INDEX))}
+    if strangers := sorted(there - ours - half):
         raise InputError(
             f"{to} holds {strangers[0]!r}, which this conversion did not make: name an empty "
             "folder, or one that is not there yet."

@@ -99,6 +99,7 @@ def _end(holders: list["subprocess.Popen[bytes]"]) -> None:
 
 def _refused(why: str) -> InputError:
     return InputError(
-        "This implementation needs an address for each node, and emulated nodes cannot be given "
-        f"one here ({why}): run as root, or on a kernel that lets users make network namespaces."
+        "It needs an address for each node, and emulated nodes cannot be given one here "
+        f"({why}): run as root, or on a kernel that lets users make network namespaces, or ask for "
+        "NODES=1."
     )

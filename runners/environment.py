@@ -31,6 +31,8 @@ def environment_folder(manifest: Manifest, home: Path) -> Path:
     digest.update(manifest.about.python.encode())
     if manifest.about.build.packages:
         digest.update(msgspec.json.encode(manifest.about.build))
+        there = [tool for tool in manifest.about.build.optional_tools if shutil.which(tool)]
+        digest.update(" ".join(there).encode())
     return home / f"{manifest.about.framework}-{digest.hexdigest()[:_DIGITS]}"
 
 
@@ -103,7 +105,7 @@ def _build(manifest: Manifest, folder: Path, named_python: str | None) -> None:
         # uv's cache does not ask for which variables a package was built, and one build waits
         # there for another's end.
         _install(manifest, folder, built, "--no-build-isolation", "--no-cache", **variables)
-    (folder / _STAMP).touch()
+    (folder / _STAMP).write_text(about.name)
 
 
 def _install(manifest: Manifest, folder: Path, lock: Path, *options: str, **variables: str) -> None:
@@ -126,10 +128,16 @@ def _uv(manifest: Manifest, *arguments: str, **variables: str) -> None:
 
 
 def _remove_older(manifest: Manifest, folder: Path) -> None:
-    """Remove the environments of earlier locks of the same framework: they are gigabytes."""
+    """Remove the environments of earlier locks of the same implementation: they are gigabytes."""
     used = {environment_folder(load_manifest(name), folder.parent) for name in implementations()}
     for other in folder.parent.glob(f"{manifest.about.framework}-{'[0-9a-f]' * _DIGITS}"):
-        if other not in {folder, *used} and (other / "pyvenv.cfg").exists():
+        stamp = other / _STAMP
+        built_for = stamp.read_text() if stamp.exists() else ""  # an earlier version's is empty
+        if (
+            other not in {folder, *used}
+            and built_for in {"", manifest.about.name}
+            and (other / "pyvenv.cfg").exists()
+        ):
             shutil.rmtree(other, ignore_errors=True)
 
 

@@ -46,12 +46,14 @@ class Support(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Build(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Locked packages that are built from source here, after the others and with them at hand.
 
-    `environment` are variables set for their builds, which need the programs in `tools`.
+    `environment` are variables set for their builds, which need the programs in `tools`, and come
+    out otherwise where those in `optional_tools` are at hand.
     """
 
     packages: list[str] = []
     environment: dict[str, str] = {}
     tools: list[str] = []
+    optional_tools: list[str] = []
 
 
 class Strategy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -76,8 +78,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     set beside, the nearest first. `unavailable` says of a device, a strategy or the like why it
     cannot be had, or not yet. `forms` names the form that a loader reads, where it reads another
     than folders of images (runners/forms). With `own_address`, two nodes at one address are taken
-    for one, so emulated nodes get a network namespace each. `build` names what is built from source
-    here.
+    for one, so emulated nodes get a network namespace each. `backend_tools` names the program that
+    a backend needs on PATH, and `build` what is built from source here.
     """
 
     name: str
@@ -91,6 +93,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     compiler: str = ""
     published: list[str] = []
     own_address: bool = False
+    backend_tools: dict[str, str] = {}
     build: Build = Build()
     forms: dict[str, str] = {}
     unavailable: dict[str, str] = {}

@@ -136,6 +136,11 @@ def _with_strategies(
     for named in strategies:
         name = _choose("STRATEGY", named, possible, device, why)
         strategy = about.strategy[name]
+        if strategy.one_process and request.compile:
+            raise InputError(
+                f"COMPILE=1: what {about.compiler} makes cannot be copied to the devices of "
+                f"STRATEGY={name}: leave one of the two out."
+            )
         if strategy.one_process and most_nodes > 1:
             raise InputError(
                 f"STRATEGY={name!r} is one process, on one node: ask for NODES=1, or for another."

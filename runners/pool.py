@@ -7,8 +7,11 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.synchronize import Event
 from typing import TypeVar
+
+from results.errors import InputError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -36,6 +39,11 @@ def run_in_processes(call: Callable[[T], R], items: list[T], workers: int) -> It
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for future in as_completed(futures):
             yield future.result()
+    except BrokenProcessPool as error:
+        raise InputError(
+            "A process at work on the images was ended from outside, perhaps for lack of memory: "
+            "use fewer with --workers, and go on by the same command."
+        ) from error
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)

@@ -146,7 +146,10 @@ def prepare_resumed(store: Path, name: str, given: dict[str, Any]) -> Prepared:
     try:
         request = msgspec.convert(record.request, Request)
     except msgspec.ValidationError as error:
-        raise InputError(f"The request in {folder} is not one of this version: {error}.") from error
+        raise InputError(
+            f"The request in {folder} is not one of this version of dlscale ({error}): go on with "
+            "the version that wrote it, or start a new run."
+        ) from error
     for option, value in given.items():
         was = getattr(request, option)
         if value != was and option != "timeout":
@@ -158,7 +161,10 @@ def prepare_resumed(store: Path, name: str, given: dict[str, Any]) -> Prepared:
     prepared = prepare_new(msgspec.structs.replace(request, timeout=timeout))
     selection = prepared.selection.without(record.left_out)
     if selection.plan.cases != record.cases:
-        raise InputError(f"Run {record.id} cannot go on here: this machine gives other cases.")
+        raise InputError(
+            f"Run {record.id} cannot go on here: this machine or this version of dlscale makes "
+            "other cases of its request; start a new run."
+        )
     planned = prepared.selection.left_out
     unbuilt = {name: why for name, why in record.left_out.items() if name not in planned}
     return replace(prepared, selection=selection, unbuilt=unbuilt, resumed=folder)

@@ -1,6 +1,7 @@
 """Which implementations a request means, and the cases of all of them together."""
 
 import os
+import shlex
 import shutil
 from collections.abc import Container
 from dataclasses import dataclass
@@ -35,10 +36,15 @@ class Selection:
     @property
     def forms(self) -> dict[str, str]:
         """The form that each loader of the cases reads, empty for folders of images."""
-        return {
-            case.loader: self.manifests[case.implementation].about.forms.get(case.loader, "")
-            for case in self.plan.cases
-        }
+        forms: dict[str, str] = {}
+        for case in self.plan.cases:
+            form = self.manifests[case.implementation].about.forms.get(case.loader, "")
+            if forms.setdefault(case.loader, form) != form:
+                raise InputError(
+                    f"LOADER={case.loader} reads other files in {case.implementation} than in the "
+                    "others: run that one by itself."
+                )
+        return forms
 
     def without(self, names: Container[str]) -> "Selection":
         """Return the selection without these implementations and their cases."""
@@ -50,6 +56,8 @@ class Selection:
 def load_manifests(words: list[str]) -> dict[str, Manifest]:
     """Load the manifests that words name: implementations, folders, or `all` alone."""
     manifests: dict[str, Manifest] = {}
+    if ALL in words and len(words) > 1:
+        raise InputError("FRAMEWORK=all stands for every one: leave the other names out.")
     for word in implementations() if words == [ALL] else words:
         manifest = load_manifest(word)
         other = manifests.setdefault(manifest.about.name, manifest)
@@ -79,7 +87,9 @@ def select(request: Request, machine: Machine, hosts: int | None) -> Selection:
             _require_what_it_needs(manifest, plan)
         except InputError as error:
             if words != [ALL]:
-                raise
+                if len(manifests) == 1:
+                    raise
+                raise InputError(f"{name}: {error} Or leave {name} out of the list.") from error
             left_out[name] = str(error)
         else:
             plans[name] = plan
@@ -107,12 +117,21 @@ def _require_what_it_needs(manifest: Manifest, plan: Plan) -> None:
     if manifest.about.own_address and any(case.emulated for case in plan.cases):
         with network(1):
             pass
+    for backend in dict.fromkeys(case.backend for case in plan.cases):
+        tool = manifest.about.backend_tools.get(backend)
+        if tool and not shutil.which(tool):
+            raise InputError(
+                f"BACKEND={backend} needs {tool}, which is not on PATH: install it, or choose "
+                "another of `dlscale list`."
+            )
     case = plan.cases[0]
     tools = manifest.about.on[case.device].compiler_tools if case.compile else []
-    named = os.environ.get("CC" if case.device == "cuda" else "CXX")
-    wanted = [named] if named else tools
+    variable = "CC" if case.device == "cuda" else "CXX"
+    named = shlex.split(os.environ.get(variable, ""))
+    wanted = named[:1] or tools
     if tools and not any(shutil.which(tool) for tool in wanted):
         raise InputError(
-            f"COMPILE=1: {manifest.about.compiler} needs a compiler, and {' or '.join(wanted)} is "
-            "not on PATH: install one (Debian: apt install g++), or leave COMPILE out."
+            f"COMPILE=1: {manifest.about.compiler} needs a compiler, and {' or '.join(wanted)}"
+            f"{f' ({variable})' if named else ''} is not on PATH: install one (Debian: apt install "
+            "g++), or leave COMPILE out."
         )

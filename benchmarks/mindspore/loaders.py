@@ -5,6 +5,7 @@ Each function returns an endless iterator of (images, labels): images of shape
 boundary: a small sample would otherwise put the restart of the loader inside the measured window.
 """
 
+import os
 import re
 
 import mindspore
@@ -39,18 +40,22 @@ def augmentation(size):
 
 
 def pipeline(args, rank, world_size):
-    """Read, decode, crop, flip and normalise in MindData's own threads, batch after batch."""
+    """Read, decode, crop, flip and normalise in MindData's own threads, batch after batch.
+
+    MindData takes one thread at least, and no more than there are cores.
+    """
+    workers = max(1, min(args.workers, os.cpu_count()))
     ds.config.set_seed(args.seed)  # of the order, which the ranks share out
     images = ds.ImageFolderDataset(
         args.data,
-        num_parallel_workers=args.workers,
+        num_parallel_workers=workers,
         shuffle=True,
         num_shards=world_size,
         shard_id=rank,
         extensions=[case for one in EXTENSIONS for case in (one, one.upper())],
     ).repeat()
     augment = augmentation(args.image_size)
-    images = images.map(augment, "image", num_parallel_workers=args.workers)
+    images = images.map(augment, "image", num_parallel_workers=workers)
     try:
         yield from images.batch(args.batch_size).create_tuple_iterator(num_epochs=1)
     except RuntimeError as error:

@@ -123,10 +123,11 @@ def endless_records(files, rank, world_size, seed, workers):
     if own_files:
         order = order.shard(world_size, rank)
     order = order.shuffle(len(files), seed if own_files else 0).repeat()
+    at_once = min(OPEN_FILES, -(-len(files) // world_size))
     records = order.interleave(
         tf.data.TFRecordDataset,
-        cycle_length=min(OPEN_FILES, -(-len(files) // world_size)),
-        num_parallel_calls=workers,
+        cycle_length=at_once,
+        num_parallel_calls=min(workers, at_once),
         deterministic=True,
     )
     if not own_files:

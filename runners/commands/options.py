@@ -48,7 +48,11 @@ def place(text: str) -> str:
 
 def frameworks(text: str) -> str:
     """Return a comma-separated list, its names as they are and its folders as absolute paths."""
-    return ",".join(place(word) if "/" in word else word for word in names(text))
+    words = [place(word) if "/" in word else word for word in names(text)]
+    for word in words:
+        if "," in word:
+            raise argparse.ArgumentTypeError(f"{word!r} holds a comma, which parts frameworks")
+    return ",".join(words)
 
 
 def data(text: str) -> str:

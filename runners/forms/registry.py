@@ -13,5 +13,6 @@ FORMS = {form.name: form for form in (TFRECORD, RECORDIO, OFRECORD, FILELIST)}
 def form_called(name: str) -> Form:
     """Return the form of a name, or `InputError`."""
     if name not in FORMS:
-        raise InputError(f"FORM={name!r} is no form: choose one of {', '.join(FORMS)}.")
+        what = f"FORM={name!r} is no form" if name else "A conversion needs --form"
+        raise InputError(f"{what}: choose one of {', '.join(FORMS)}.")
     return FORMS[name]

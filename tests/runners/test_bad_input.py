@@ -309,7 +309,7 @@ class TestCompiler:
 
     def test_the_named_one_is_not_there(self, refusal, monkeypatch):
         monkeypatch.setenv("CXX", "my-c++")
-        assert "my-c++ is not on PATH" in refusal(*self.WORDS, framework="pytorch")
+        assert "my-c++ (CXX) is not on PATH" in refusal(*self.WORDS, framework="pytorch")
 
 
 def test_a_run_to_resume_that_does_not_exist(refusal, tmp_path):

@@ -133,6 +133,14 @@ def test_one_launcher_can_start_the_ranks_of_all_nodes():
     assert "-H=host1:4,host2:4" in command.arguments
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["MXNET_ENGINE_TYPE", "DMLC_NUM_SERVER", "ONEFLOW_VM_WORKLOAD", "MS_DEV_X", "PS_VERBOSE"],
+)
+def test_variables_of_every_framework_are_recorded(name):
+    assert recorded_variables({name: "1"}) == {name: "1"}
+
+
 def test_the_folder_of_installed_packages_has_a_place():
     manifest = toy(start=["{packages}/x.py"])
     (command,) = node_commands(plan(machine(), about=manifest.about).cases[0], manifest, job(1))

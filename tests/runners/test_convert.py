@@ -203,6 +203,23 @@ def test_what_was_interrupted_is_not_finished_and_goes_on(
     assert contents(to) == contents(whole)
 
 
+@pytest.mark.parametrize("half", [".train.idx.k2x", ".form.json.k2x"])
+def test_a_call_that_was_killed_as_it_renamed_a_file_goes_on(tmp_path, source, half, monkeypatch):
+    form, to, whole = FORMS["recordio"], tmp_path / "made", tmp_path / "whole"
+    convert(source, form, whole, shards=5)
+    broken_off(source, form, to, monkeypatch, after=0, at="verify_files")
+    (to / half).write_bytes(b"half")
+    convert(source, form, to, shards=5, workers=1)
+    assert contents(to) == contents(whole)
+
+
+def test_a_place_among_the_images_is_refused(tmp_path, source):
+    del tmp_path
+    place = source / "train" / "forms"
+    assert "is among the images" in refusal(source, FORMS["tfrecord"], place)
+    assert not place.exists()
+
+
 @pytest.mark.parametrize(
     ("form", "joined"), [("tfrecord", 0), *(("recordio", parts) for parts in (0, 1, 3, 5))]
 )
@@ -438,7 +455,10 @@ class TestCommand:
         [
             (["images", "--form=tfrecord"], "Name the folder of the form with --to"),
             (["--form=tfrecord", "--to=there"], "Name the folder of images"),
-            (["images", "--to=there"], "FORM='' is no form: choose one of tfrecord, recordio"),
+            (
+                ["images", "--to=there"],
+                "A conversion needs --form: choose one of tfrecord, recordio",
+            ),
             (["images", "--form=parquet", "--to=there"], "FORM='parquet' is no form"),
             (["images", "--verify", "--to=there"], "--verify looks at --to alone"),
             (["--verify", "--to=there"], "there/form.json cannot be read"),

@@ -77,6 +77,23 @@ def test_a_lock_that_has_changed_gives_a_new_one_and_the_old_one_is_removed(toy)
     assert not old.exists()
 
 
+def test_one_of_another_implementation_of_the_framework_is_kept(toy):
+    first, _ = toy.ensure()
+    toy.rename('\nname = "toy"', '\nname = "other"')
+    toy.lock("# other\n")
+    second = ensure_environment(toy.manifest(), toy.home)
+    assert first != second
+    assert first.exists()
+
+
+def test_a_tool_that_changes_the_build_changes_the_environment(toy, monkeypatch):
+    build = '[build]\npackages = ["x"]\noptional_tools = ["toy-mpicc"]\n'
+    toy.rename("[on.cpu]\n", f"{build}[on.cpu]\n")
+    without = toy.folder()
+    monkeypatch.setattr(shutil, "which", lambda tool: f"/usr/bin/{tool}")
+    assert toy.folder() != without
+
+
 def test_another_python_version_gives_another_one(toy):
     before = toy.folder()
     toy.rename('python = "3.11"', 'python = "3.12"')

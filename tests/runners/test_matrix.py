@@ -206,6 +206,20 @@ class TestEmulation:
         assert "33 ranks are too many" in refused(machine(), nodes=33)
 
 
+def test_each_case_is_made_by_each_strategy_and_backend():
+    named = [
+        (c.label, c.strategy, c.backend, c.ranks)
+        for c in plan(DGX, strategy=["ddp", "dp"], backend=["nccl"], devices=4).cases
+    ]
+    one, four = "1n1g", "1n4g"
+    assert named == [
+        (one, "ddp", "nccl", 1),
+        (one, "dp", "nccl", 1),
+        (four, "ddp", "nccl", 4),
+        (four, "dp", "nccl", 1),
+    ]
+
+
 def test_a_cpu_sized_problem_is_noted():
     (note,) = plan(machine(), devices=2).notes
     assert note.startswith("CPU-sized: 96 px, batch 8 per device, 3 + 10 steps")
@@ -220,6 +234,8 @@ def test_a_cpu_sized_problem_is_noted():
         ({"loader": "x"}, "LOADER='x'"),
         ({"layout": "x"}, "LAYOUT='x'"),
         ({"strategy": ["x"]}, "STRATEGY='x'"),
+        ({"strategy": ["dp"], "nodes": 2, "devices": 4}, "STRATEGY='dp' is one process"),
+        ({"strategy": ["dp"], "compile": True}, "COMPILE=1: what torch.compile makes"),
         ({"precision": "amp", "amp_dtype": "fp8"}, "AMP_DTYPE='fp8'"),
         ({"amp_dtype": "fp16"}, "AMP_DTYPE=fp16 goes with PRECISION=amp"),
         ({"data": "synthetic", "loader": "torchvision"}, "LOADER=torchvision reads images"),

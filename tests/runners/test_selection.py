@@ -78,8 +78,33 @@ def test_two_folders_of_one_name_are_refused(tmp_path):
 
 
 def test_all_is_no_part_of_a_list():
-    with pytest.raises(InputError, match="Unknown framework 'all'"):
+    with pytest.raises(InputError, match="leave the other names out"):
         chosen("pytorch,all")
+
+
+def test_in_a_list_a_refusal_says_whose_it_is():
+    with pytest.raises(
+        InputError, match=r"^mxnet: LOADER='tfrecord' .*leave mxnet out of the list"
+    ):
+        chosen("mxnet,tensorflow", data=None, loader="tfrecord")
+
+
+def test_a_backend_whose_program_is_missing_is_refused(monkeypatch):
+    monkeypatch.setattr(selection.shutil, "which", lambda _: None)
+    with pytest.raises(InputError, match="BACKEND=mpi needs mpirun, which is not on PATH"):
+        chosen("mxnet", backend=["mpi"])
+    assert chosen("mxnet").manifests
+
+
+def test_one_loader_name_for_two_kinds_of_files_is_refused(tmp_path):
+    for name, form in (("one", ""), ("two", '[forms]\ntorchvision = "tfrecord"\n')):
+        folder = shutil.copytree(TOY, tmp_path / name)
+        manifest = folder / "benchmark.toml"
+        text = manifest.read_text().replace('\nname = "toy"', f'\nname = "{name}"')
+        manifest.write_text(text + form)
+    found = chosen(f"{tmp_path}/one,{tmp_path}/two", data=None)
+    with pytest.raises(InputError, match="LOADER=torchvision reads other files in two"):
+        assert found.forms
 
 
 def test_without_names_their_cases_are_gone():

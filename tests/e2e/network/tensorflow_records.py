@@ -43,8 +43,8 @@ assert found == wanted, (len(found), len(wanted))
 
 
 # By the loader: ranks share the images out, with files for each rank and without.
-def names(files, rank, ranks, count):
-    order = loaders.endless_records(files, rank, ranks, 7, 1).take(count)
+def names(files, rank, ranks, count, workers=1):
+    order = loaders.endless_records(files, rank, ranks, 7, workers).take(count)
     return [bytes(loaders.parse(record)[2].numpy()).decode() for record in order]
 
 
@@ -56,4 +56,5 @@ for some, ranks in ((files, 2), (files, 3), (files[:1], 2)):
     # A rank's share is the same in each epoch, as the ranks divide the records of a file evenly.
     assert sorted(name for share in seen for name in share) == all_of_them, (len(some), ranks)
 assert names(files, 0, 2, 50) == names(files, 0, 2, 50)
+assert len(names(files[:1], 0, 1, 50, workers=8)) == 50  # more threads than files
 assert names(files, 0, 2, 50) != sorted(names(files, 0, 2, 50))
