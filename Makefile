@@ -99,7 +99,8 @@ lint: $(VENV)/.dev ## check style, formatting and types
 	@$(VENV)/bin/ruff check --quiet . && $(VENV)/bin/ruff format --quiet --check . && $(VENV)/bin/mypy
 
 .PHONY: test
-test: lint ## run all tests, style and types too (minutes)
+test: lint ## run all tests, style and types too (half an hour)
+	-@$(DLSCALE) build
 	@$(VENV)/bin/pytest
 
 .PHONY: test-quick
