@@ -97,7 +97,7 @@ def _build_all(missing: dict[str, Manifest], home: Path, console: Console) -> di
                     os.killpg(build.process.pid, signal.SIGTERM)
             for build in running.values():
                 build.process.wait()
-    return unbuilt
+    return {name: unbuilt[name] for name in missing if name in unbuilt}
 
 
 def _start(name: str, manifest: Manifest, home: Path, bars: Progress) -> Build:
