@@ -67,7 +67,7 @@ def run_one(
     """Run one repeat of a case in `folder`."""
     token = token_of(folder)
     installed = place.installed[case.implementation]
-    form = installed.manifest.about.forms.get(case.loader, "")
+    form = installed.manifest.about.form_of(case.loader)
     job = Job(
         python=installed.python,
         data=place.converted.get(form, place.data),

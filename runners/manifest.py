@@ -99,6 +99,10 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     unavailable: dict[str, str] = {}
     on: Annotated[dict[Device, Support], msgspec.Meta(min_length=1)]
 
+    def form_of(self, loader: str) -> str:
+        """Return the form that a loader reads; empty for folders of images."""
+        return self.forms.get(loader, "")
+
 
 @dataclass(frozen=True)
 class Manifest:

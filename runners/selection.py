@@ -38,7 +38,7 @@ class Selection:
         """The form that each loader of the cases reads, empty for folders of images."""
         forms: dict[str, str] = {}
         for case in self.plan.cases:
-            form = self.manifests[case.implementation].about.forms.get(case.loader, "")
+            form = self.manifests[case.implementation].about.form_of(case.loader)
             if forms.setdefault(case.loader, form) != form:
                 raise InputError(
                     f"LOADER={case.loader} reads other files in {case.implementation} than in the "

@@ -12,13 +12,13 @@ from harness import (
     damaged_tree,
     environment,
     living,
+    losses_on_equal_data,
     plan_case,
     run_here,
     run_script,
     the_run,
 )
 
-from results.formats import mllog
 from results.store import read_stored_run
 from results.summary import summarise
 from runners import processes
@@ -75,14 +75,8 @@ def test_a_run_that_is_not_good_is_caught(tmp_path, python, script, reason):
 
 
 def test_gradients_are_averaged_and_not_added(tmp_path, python):
-    losses = []
-    for cases in ["1n1g"], ["1n2g"]:
-        case = plan_case("mindspore", data="synthetic", cases=cases)
-        folder = tmp_path / case.label
-        result, record = run_script("mindspore", python, "same_data.py", folder, case)
-        assert result.reason == "", record.tail
-        losses.append(mllog.read((folder / "rank0.log").read_bytes()).losses.tolist())
-    assert losses[0] == losses[1]
+    alone, beside = losses_on_equal_data("mindspore", python, tmp_path)
+    assert alone == beside
 
 
 def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):

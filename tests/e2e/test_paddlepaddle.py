@@ -10,6 +10,7 @@ from harness import (
     NETWORK,
     QUICK,
     bench,
+    damaged_tree,
     environment,
     living,
     losses_on_equal_data,
@@ -94,14 +95,8 @@ def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):
 
 
 def test_a_damaged_image_is_named(tmp_path, python):
-    folder = tmp_path / "train" / "n00000001"
-    folder.mkdir(parents=True)
-    whole = sorted((SAMPLE / "train").glob("*/*.JPEG"))[:4]
-    for image in whole:
-        (folder / image.name).write_bytes(image.read_bytes())
-    cut = folder / "cut.JPEG"
-    cut.write_bytes(whole[0].read_bytes()[:5000])
-    place = {"data": str(folder.parent)}
+    tree, cut = damaged_tree(tmp_path)
+    place = {"data": str(tree)}
     case = plan_case("paddlepaddle")
     result, _ = run_script("paddlepaddle", python, None, tmp_path / "repeat", case, **place)
     assert "damaged image" in result.reason
