@@ -96,6 +96,11 @@ def read_stored_run(folder: Path) -> StoredRun:
     return StoredRun(folder, record, tuple(repeats), tuple(notices))
 
 
+def judge_repeat(record: RepeatRecord, folder: Path) -> RepeatResult:
+    """Judge a repeat that lies by itself, from its record and the logs beside it."""
+    return judge(record, _rank_logs(folder, [], folder))
+
+
 def _rank_logs(folder: Path, notices: list[str], run: Path) -> list[RankLog]:
     logs = []
     for path in folder.iterdir():

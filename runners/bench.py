@@ -1,9 +1,8 @@
 """Running the repeats of a run, interleaved, and going on with one that was interrupted."""
 
 import errno
-import fcntl
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from results.errors import InputError
 from results.record import REPEAT_FILE, RUN_FILE, RepeatRecord, RunRecord, read_repeat, read_run
 from results.store import ATTEMPTS, LATEST, find_run
 from runners.command import Job, node_commands
+from runners.lock_file import held
 from runners.manifest import Manifest
 from runners.progress import Progress
 from runners.repeat import free_port, run_repeat, token_of
@@ -47,24 +47,28 @@ def run_all(run: Path, record: RunRecord, place: Place, progress: Progress) -> N
     A drift of the machine then falls on all cases alike. A repeat that fails is recorded, and
     the run goes on. Raises `InputError` where another process is at this run.
     """
-    with _alone(run):
+    with held(run / RUN_FILE, f"Run {run.name}"):
         todo = list(missing(run, record))
         progress.start(record, done=len(record.cases) * record.repeats - len(todo))
         for case, repeat in todo:
             folder = run / f"{case.folder}_{repeat}"
             progress.begin(case, repeat)
             try:
-                _set_aside(run, folder)
-                ended = run_one(case, repeat, place, folder, progress)
+                set_aside(run, folder)
+                ended = run_one(case, repeat, place, folder, progress.phase)
             except OSError as error:
                 raise disk_error(run, error) from error
             progress.end(ended)
 
 
 def run_one(
-    case: Case, repeat: int, place: Place, folder: Path, progress: Progress
+    case: Case,
+    repeat: int,
+    place: Place,
+    folder: Path,
+    on_phase: Callable[[str], None] = lambda _: None,
 ) -> RepeatRecord:
-    """Run one repeat of a case in `folder`."""
+    """Run one repeat of a case in `folder`; `on_phase` hears what it is at."""
     token = token_of(folder)
     installed = place.installed[case.implementation]
     form = installed.manifest.about.form_of(case.loader)
@@ -86,7 +90,7 @@ def run_one(
         folder,
         token=token,
         timeout=place.timeout,
-        on_phase=progress.phase,
+        on_phase=on_phase,
     )
 
 
@@ -122,22 +126,6 @@ def disk_error(folder: Path, error: OSError) -> InputError:
     )
 
 
-@contextmanager
-def _alone(run: Path) -> Iterator[None]:
-    """Hold a run for this process; the lock goes with the process, however that ends."""
-    with (run / RUN_FILE).open("r+b") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InputError(
-                f"Run {run.name} is going on in another process: wait for its end, or stop it."
-            ) from error
-        except OSError as error:  # a file system without locks, such as some Lustre mounts
-            if error.errno not in {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP}:
-                raise
-        yield
-
-
 def _is_done(folder: Path) -> bool:
     if not (folder / REPEAT_FILE).exists():
         return False
@@ -149,7 +137,7 @@ def _is_done(folder: Path) -> bool:
         ) from error
 
 
-def _set_aside(run: Path, folder: Path) -> None:
+def set_aside(run: Path, folder: Path) -> None:
     """Keep what an interrupted attempt left, out of the way of the next one."""
     if not folder.exists():
         return

@@ -6,6 +6,7 @@ from results.case_names import case_names
 from results.record import shown
 from runners.command import Job, node_commands
 from runners.prepare import Prepared
+from runners.request import MAX
 
 
 def print_plan(prepared: Prepared) -> None:
@@ -14,6 +15,8 @@ def print_plan(prepared: Prepared) -> None:
     print(f"{len(plan.cases)} cases x {plan.repeats} repeats on {prepared.machine.summary}")
     for note in prepared.notes:
         print(f"  {note}")
+    if prepared.request.batch_size == MAX and not prepared.resumed:
+        print("  the largest batch is searched first: shown is the one that the search begins with")
     names = case_names(plan.cases)
     for case in plan.cases:
         one = installed[case.implementation]

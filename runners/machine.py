@@ -2,9 +2,11 @@
 
 import os
 import platform
+import resource
 import shutil
 import socket
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -24,7 +26,7 @@ class Gpu(msgspec.Struct, frozen=True):
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """One host. `cores` are those this process may use; `memory` is in bytes."""
+    """One host. `cores` and `memory`, in bytes, are what this process may use of it."""
 
     host: str
     processor: str
@@ -49,7 +51,7 @@ def this_machine() -> Machine:
         host=socket.gethostname(),
         processor=_processor(),
         cores=usable_cores(),
-        memory=psutil.virtual_memory().total,
+        memory=usable_memory(),
         gpus=_gpus(),
         system=_system(),
         kernel=platform.release(),
@@ -64,6 +66,29 @@ def usable_cores(cgroup: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     except (OSError, ValueError):
         return cores
     return cores if quota == "max" else max(1, min(cores, int(quota) // int(period)))
+
+
+def usable_memory(cgroups: Path = Path("/sys/fs/cgroup")) -> int:
+    """Return how many bytes this process may use: the machine's, cut by a container and ulimit.
+
+    Control groups of both versions count, with those above this process's own.
+    """
+    limits = [psutil.virtual_memory().total]
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, own = line.split(":", 2)
+        root, name = cgroups, "memory.max"
+        if controllers:
+            root, name = cgroups / "memory", "memory.limit_in_bytes"
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        inside = Path(own.lstrip("/"))
+        for folder in (inside, *inside.parents):
+            with suppress(OSError, ValueError):  # none, out of sight, or "max"
+                limits.append(int((root / folder / name).read_text()))
+    for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        soft, _ = resource.getrlimit(kind)
+        limits += [soft] if soft != resource.RLIM_INFINITY else []
+    return min(limits)
 
 
 def _processor() -> str:

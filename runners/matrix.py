@@ -10,7 +10,7 @@ from results.case import AmpDtype, Case, Device
 from results.errors import InputError
 from runners.machine import Machine
 from runners.manifest import Description, Support
-from runners.request import Request
+from runners.request import MAX, Request
 
 T = TypeVar("T")
 _LABEL = re.compile(r"([1-9]\d{0,4})n([1-9]\d{0,2})g")
@@ -82,7 +82,9 @@ def make_plan(request: Request, about: Description, machine: Machine, hosts: int
         for each in _with_strategies(template, request, about, most_nodes)
     ]
     repeats = _default(request.repeats, _sizes(device, request.precision).repeats)
-    return Plan(cases=cases, repeats=repeats, notes=_notes(cases[0], machine, emulated, ranks_here))
+    batch = str(request.batch_size or cases[0].batch_size)
+    notes = _notes(cases[0], batch, machine, emulated, ranks_here)
+    return Plan(cases=cases, repeats=repeats, notes=notes)
 
 
 def _template(
@@ -108,7 +110,11 @@ def _template(
         nodes=1,
         devices=1,
         device=device,
-        batch_size=_default(request.batch_size, sizes.batch_size),
+        batch_size=(
+            sizes.batch_size  # the first that a search tries (runners/largest_batch.py)
+            if request.batch_size == MAX
+            else _default(request.batch_size, sizes.batch_size)
+        ),
         precision=precision,
         amp_dtype=amp_dtype,
         image_size=_default(request.image_size, sizes.image_size),
@@ -221,11 +227,11 @@ def _sizes(device: Device, precision: str) -> Sizes:
     return CPU_SIZES if device == "cpu" else GPU_SIZES[precision]
 
 
-def _notes(case: Case, machine: Machine, emulated: bool, ranks_here: int) -> list[str]:
+def _notes(case: Case, batch: str, machine: Machine, emulated: bool, ranks_here: int) -> list[str]:
     notes = []
     if case.device == "cpu":
         notes.append(
-            f"CPU-sized: {case.image_size} px, batch {case.batch_size} per device, "
+            f"CPU-sized: {case.image_size} px, batch {batch} per device, "
             f"{case.warmup} + {case.steps} steps; a device is a rank with {case.threads} of "
             f"{machine.cores} cores"
         )

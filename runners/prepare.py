@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from results.errors import InputError
+from results.case import Case
+from results.errors import BenchmarkError, InputError
 from results.files import nearest_existing, require_writable
 from results.record import RunRecord, framework_facts, read_run, section, write_record
 from results.store import LATEST, find_run, new_run_folder
@@ -21,9 +22,10 @@ from runners.command import recorded_variables
 from runners.environment import environment_folder, python_of
 from runners.hostfile import Host, read_hostfile
 from runners.input_data import InputData, find_data
+from runners.largest_batch import FOLDER, Answer, Search, sized, to_search
 from runners.machine import Machine, this_machine
 from runners.manifest import COMMON, MANIFEST, Manifest
-from runners.request import Request
+from runners.request import MAX, Request
 from runners.selection import Selection, select
 from runners.source import source_facts
 
@@ -35,7 +37,8 @@ LEAST_FREE_BYTES = 16 * 2**20
 class Prepared:
     """A request that was checked against this machine; nothing is written or started yet.
 
-    `unbuilt` says of implementations why they have no environment.
+    `failed` says of implementations why they have no environment, or no batch that trains;
+    `found` tells of the batches that were searched.
     """
 
     request: Request
@@ -44,18 +47,19 @@ class Prepared:
     hosts: list[str]
     data: InputData
     resumed: Path | None = None
-    unbuilt: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    found: tuple[str, ...] = ()
 
     @property
     def left_out(self) -> dict[str, str]:
         """Who was asked for and has no cases, and why."""
-        return {**self.selection.left_out, **self.unbuilt}
+        return {**self.selection.left_out, **self.failed}
 
     @property
     def notes(self) -> list[str]:
         """What a reader must know of the run."""
         left_out = [f"left out: {name}: {why}" for name, why in self.left_out.items()]
-        return [*self.selection.plan.notes, *self.data.notes, *left_out]
+        return [*self.selection.plan.notes, *self.found, *self.data.notes, *left_out]
 
     @property
     def installed(self) -> dict[str, Installed]:
@@ -73,13 +77,39 @@ class Prepared:
         )
         if unbuilt and self.resumed:
             raise InputError(" ".join(unbuilt.values()))
-        selection = self.selection.without(unbuilt)
-        return replace(self, selection=selection, unbuilt={**self.unbuilt, **unbuilt})
+        return self._without(unbuilt)
 
-    def place(self, store: Path, console: Console) -> tuple[Path, RunRecord, Place]:
-        """Make what is missing and return the run's folder, its record, and where it runs."""
+    def sized(self, store: Path, console: Console) -> "Prepared":
+        """Search the largest batches, where they are asked for and not known.
+
+        Implementations whose search fails are left out; `BenchmarkError` where no other is left.
+        """
+        if self.request.batch_size != MAX or self.resumed:
+            return self
+        environment, place = self._environment(), self.place(console)
+        search = Search(store / FOLDER, environment["machine"], console)
+        failed: dict[str, str] = {}
+        answers: dict[Case, Answer] = {}
+        for case in to_search(self.selection.plan.cases):
+            name = case.implementation
+            if name in failed:
+                continue
+            facts = environment["frameworks"][name]
+            try:
+                answers[case.settings] = search.largest(case, facts, place)
+            except BenchmarkError as error:
+                failed[name] = str(error)
+        left = self._without(failed)
+        if not left.selection.plan.cases:
+            raise BenchmarkError(" ".join(failed.values()))
+        batches = {settings: answer.case.batch_size for settings, answer in answers.items()}
+        selection = left.selection.with_cases(sized(left.selection.plan.cases, batches))
+        return replace(left, selection=selection, found=tuple(a.note for a in answers.values()))
+
+    def place(self, console: Console) -> Place:
+        """Make the data that is missing and return where repeats are started."""
         data = self.data.ready(console)
-        place = Place(
+        return Place(
             installed=self.installed,
             data=str(data) if data else "",
             hosts=self.hosts,
@@ -88,11 +118,14 @@ class Prepared:
             timeout=self.request.timeout,
             converted={form: str(self.data.folder_for(form)) for form in self.data.forms},
         )
+
+    def opened(self, store: Path) -> tuple[Path, RunRecord]:
+        """Return the run's folder and its record, which is written where it is new."""
         environment = self._environment()
         if self.resumed:
             record = read_run(self.resumed)
             _check_same(record.environment, environment, self.resumed)
-            return self.resumed, record, place
+            return self.resumed, record
         names = list(self.selection.manifests)
         folder = new_run_folder(store, names[0] if len(names) == 1 else f"{len(names)}-frameworks")
         record = RunRecord(
@@ -109,7 +142,11 @@ class Prepared:
             write_record(folder, record)
         except OSError as error:
             raise disk_error(folder, error) from error
-        return folder, record, place
+        return folder, record
+
+    def _without(self, failed: dict[str, str]) -> "Prepared":
+        selection = self.selection.without(failed)
+        return replace(self, selection=selection, failed={**self.failed, **failed})
 
     def _environment(self) -> dict[str, Any]:
         manifests = self.selection.manifests
@@ -160,14 +197,23 @@ def prepare_resumed(store: Path, name: str, given: dict[str, Any]) -> Prepared:
     timeout = given.get("timeout", request.timeout)
     prepared = prepare_new(msgspec.structs.replace(request, timeout=timeout))
     selection = prepared.selection.without(record.left_out)
+    if request.batch_size == MAX:
+        batches = {_unsized(case): case.batch_size for case in record.cases}
+        cases = selection.plan.cases
+        known = {case.settings: batches.get(_unsized(case), case.batch_size) for case in cases}
+        selection = selection.with_cases(sized(cases, known))
     if selection.plan.cases != record.cases:
         raise InputError(
             f"Run {record.id} cannot go on here: this machine or this version of dlscale makes "
             "other cases of its request; start a new run."
         )
     planned = prepared.selection.left_out
-    unbuilt = {name: why for name, why in record.left_out.items() if name not in planned}
-    return replace(prepared, selection=selection, unbuilt=unbuilt, resumed=folder)
+    failed = {name: why for name, why in record.left_out.items() if name not in planned}
+    return replace(prepared, selection=selection, failed=failed, resumed=folder)
+
+
+def _unsized(case: Case) -> Case:
+    return msgspec.structs.replace(case.settings, batch_size=1)
 
 
 def _hosts_of(hosts: list[Host], nodes: int, devices: int, machine: Machine) -> list[str]:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -35,7 +36,7 @@ def start(
     temporary = {"TMPDIR": scratch} if scratch else {}
     with log.open("wb") as file:
         try:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 [*where, *command.arguments],
                 env={**_inherited(), **command.environment, **temporary},
                 cwd=scratch,
@@ -49,6 +50,10 @@ def start(
                 f"{command.arguments[0]} cannot be started ({error.strerror}): remove its "
                 "environment's folder and try again, and it is built anew."
             ) from error
+    # Where memory runs out, the kernel is to end a rank, and nothing else of the user's.
+    with suppress(OSError):
+        Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
+    return process
 
 
 def _inherited() -> dict[str, str]:

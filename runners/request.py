@@ -1,13 +1,17 @@
 """What a user asks `dlscale bench` for, before it meets a machine."""
 
+from typing import Literal
+
 import msgspec
+
+MAX: Literal["max"] = "max"
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `dlscale bench`; None where the default depends on the machine.
 
-    Sizes: `batch_size` in images per device, `image_size` in pixels, `warmup` and `steps` in
-    optimiser updates, `timeout` in seconds per repeat.
+    Sizes: `batch_size` in images per device, or `max` for the largest that trains; `image_size` in
+    pixels, `warmup` and `steps` in optimiser updates, `timeout` in seconds per repeat.
     """
 
     framework: str
@@ -15,7 +19,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     devices: int | None = None
     cases: list[str] | None = None
     device: str | None = None
-    batch_size: int | None = None
+    batch_size: int | Literal["max"] | None = None
     precision: str = "fp32"
     amp_dtype: str | None = None
     image_size: int | None = None

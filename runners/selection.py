@@ -4,7 +4,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -50,7 +50,11 @@ class Selection:
         """Return the selection without these implementations and their cases."""
         kept = {name: one for name, one in self.manifests.items() if name not in names}
         cases = [case for case in self.plan.cases if case.implementation in kept]
-        return Selection(kept, msgspec.structs.replace(self.plan, cases=cases), self.left_out)
+        return replace(self, manifests=kept).with_cases(cases)
+
+    def with_cases(self, cases: list["Case"]) -> "Selection":
+        """Return the selection with other cases."""
+        return replace(self, plan=msgspec.structs.replace(self.plan, cases=cases))
 
 
 def load_manifests(words: list[str]) -> dict[str, Manifest]:

@@ -38,7 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--device", help="cuda or cpu (default: cuda where there is a GPU)")
     what.add_argument(
-        "--batch", dest="batch_size", type=options.positive, help="images per device and step"
+        "--batch",
+        dest="batch_size",
+        type=options.batch,
+        metavar="N",
+        help="images per device and step, or max: the largest batch that trains",
     )
     what.add_argument("--precision", help="fp32 (default), tf32 or amp")
     what.add_argument("--amp-dtype", help="fp16 or bf16 (default: fp16 on GPUs, bf16 on CPUs)")
@@ -122,7 +126,9 @@ def _measure(prepared: "Prepared", args: argparse.Namespace) -> int:
     require_writable(args.reports, "reports")
     with _stoppable():
         prepared = prepared.built(args.results, args.python, console)
-        folder, record, place = prepared.place(args.results, console)
+        prepared = prepared.sized(args.results, console)
+        place = prepared.place(console)
+        folder, record = prepared.opened(args.results)
     console.print(f"Run {record.id}: {len(record.cases)} cases x {record.repeats} repeats")
     for note in record.notes:
         console.print(f"  {note}", highlight=False)
@@ -137,7 +143,7 @@ def _measure(prepared: "Prepared", args: argparse.Namespace) -> int:
     if interrupted:
         console.print(f"Interrupted; go on with: make bench RESUME={record.id}")
         return 130
-    return 1 if failed or prepared.unbuilt else 0
+    return 1 if failed or prepared.failed else 0
 
 
 def _show(run: "StoredRun", reports: Path) -> bool:

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from runners import paths
+from runners.request import MAX
 
 MOST = 1_000_000
 
@@ -16,6 +17,18 @@ def positive(text: str) -> int:
 def not_negative(text: str) -> int:
     """Return a whole number from 0 to a million."""
     return _between(text, 0)
+
+
+def batch(text: str) -> int | str:
+    """Return a number of images, or `max`."""
+    if text == MAX:
+        return text
+    try:
+        return positive(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither a whole number from 1 to {MOST:,} nor max"
+        ) from error
 
 
 def image_size(text: str) -> int:

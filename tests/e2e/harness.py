@@ -25,13 +25,6 @@ NETWORK = Path(__file__).parent / "network"
 QUICK = ["--image-size=64", "--batch=4", "--warmup=1", "--steps=3"]
 
 
-class Quiet:
-    """A progress display that shows nothing."""
-
-    def phase(self, name):
-        pass
-
-
 def environment(framework):
     """Return the interpreter of a framework's environment, built if need be; the sample too."""
     from rich.console import Console
@@ -115,7 +108,7 @@ def run_script(framework, python, script, folder, case, **place):
         "timeout": 300.0,
     }
     place = Place(installed={framework: Installed(manifest, python)}, **{**where, **place})
-    record = run_one(case, 1, place, folder, Quiet())
+    record = run_one(case, 1, place, folder)
     logs = [mllog.read(path.read_bytes()) for path in sorted(folder.glob("rank*.log"))]
     return judge(record, logs), record
 

@@ -1,6 +1,9 @@
+import subprocess
+import sys
+
 import pytest
 
-from runners.machine import parse_gpus, this_machine, usable_cores
+from runners.machine import parse_gpus, this_machine, usable_cores, usable_memory
 
 LISTING = """Tesla V100-SXM2-16GB, 16160, 580.1, 0, GPU-aaaa-1
 Tesla V100-SXM2-16GB, 16160, 580.1, 1, GPU-bbbb-2
@@ -37,3 +40,19 @@ def test_this_machine_describes_itself():
     assert machine.cores >= 1
     assert machine.memory > 2**20
     assert f"{machine.cores} cores" in machine.summary
+
+
+def test_containers_and_ulimit_cut_the_memory(tmp_path):
+    whole = usable_memory(tmp_path)
+    assert whole > 2**20
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory.max").write_text("4096\n")  # of control groups 2
+    (tmp_path / "memory" / "memory.limit_in_bytes").write_text("4096\n")  # and 1
+    assert usable_memory(tmp_path) == 4096
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "memory" / "memory.limit_in_bytes").write_text(f"{2**63 - 4096}\n")
+    assert usable_memory(tmp_path) == whole
+    command = f"from runners.machine import usable_memory as u; print(u() == {2**33})"
+    limited = ["prlimit", f"--data={2**33}", sys.executable, "-c", command]
+    done = subprocess.run(limited, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(whole >= 2**33)

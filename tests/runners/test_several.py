@@ -171,3 +171,16 @@ def test_a_record_that_named_its_framework_alone_is_still_read(tmp_path):
     shown = bench.here("parse")
     assert shown.returncode == 0
     assert "Toy" in shown.stdout
+
+
+def test_whose_largest_batch_cannot_be_found_is_left_out(tmp_path, toys, monkeypatch):
+    monkeypatch.setenv("TOY_MEMORY", "20")
+    folders = [toys("one"), toys("other")]
+    bench = Several(tmp_path, folders, "--cases=1n1g", "--batch=max", faults="crash@other-*_b8/0")
+    done = bench.run()
+    assert done.returncode == 1
+    assert "ends at 8, which fails for another reason" in bench.record.left_out["other"]
+    assert {case.implementation: case.batch_size for case in bench.record.cases} == {"one": 20}
+    bench.faults = ""
+    both = bench.run()
+    assert both.returncode == 0, both.stderr

@@ -2,7 +2,7 @@
 
 TOY_FAULTS makes it misbehave. It is a list such as `crash@1n2g_1/0,hang@*_2/*`: each fault stands
 before the case, repeat and rank that it strikes, in which `*` is any. The faults are the functions
-and the names in `main`.
+and the names in `main`. TOY_MEMORY is the number of images that fit into the memory of all ranks.
 """
 
 import contextlib
@@ -91,6 +91,8 @@ def main():
         waits.append(0.0)
         if step == args.warmup:
             log.phase("window")
+            if args.batch_size * world_size > int(os.environ.get("TOY_MEMORY", "1000000")):
+                memory()
             for fault in (orphan, census, crash, memory, flood, deaf, hang):
                 if fault.__name__ in faults:
                     fault()
