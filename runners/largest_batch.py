@@ -4,6 +4,7 @@ DLPerf's tables have it as bsz=max, and its authors found it by hand.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from results.record import REPEAT_FILE, RepeatRecord, read_repeat
 from results.store import judge_repeat
 from runners.bench import Place, disk_error, run_one, set_aside
 from runners.lock_file import held
+from runners.machine import memory_is_limited
 
 FOLDER = "largest-batch"
 ANSWER = "answer.json"
@@ -29,6 +31,9 @@ TRIAL_WARMUP, TRIAL_STEPS = 1, 2
 # Of what trains, what is left unsearched: batches nearer to the largest train no faster.
 FINENESS = 32
 MOST = 65_536
+CRASHED = "crashed under the limit of memory"
+TOO_LARGE = {"out of memory", CRASHED}
+_CRASH = re.compile(r"SIGSEGV|SIGABRT|SIGBUS")
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -116,8 +121,8 @@ class Search:
             tried = msgspec.structs.replace(case, batch_size=batch)
             home = folder / f"b{batch}"
             record = _ended(home, tried) or self._run(tried, place, home)
-            trials.append(Trial(batch, record.outcome, record.seconds))
-            if record.outcome == "out of memory":
+            trials.append(Trial(batch, _outcome(record), record.seconds))
+            if _outcome(record) in TOO_LARGE:
                 return False
             if fault := judge_repeat(record, home).reason:
                 raise BenchmarkError(
@@ -136,8 +141,10 @@ class Search:
             record = run_one(
                 case, 1, place, home, lambda phase: status.update(f"{what}: {escape(phase)}")
             )
-        ended = {"completed": "trains", "out of memory": "is too large"}.get(record.outcome)
-        ended = ended or printable(f"{record.outcome}: {record.reason}")
+        ended = {"completed": "trains"}.get(record.outcome, f"{record.outcome}: {record.reason}")
+        if _outcome(record) in TOO_LARGE:
+            ended = f"is too large: {_outcome(record)}"
+        ended = printable(ended)
         self.console.print(f"[dim]{what}[/] {escape(ended)}", highlight=False, soft_wrap=True)
         return record
 
@@ -219,5 +226,11 @@ def _ended(home: Path, case: Case) -> RepeatRecord | None:
     if not (home / REPEAT_FILE).exists():
         return None
     record = read_repeat(home)
-    good = record.case == case and record.outcome in {"completed", "out of memory"}
+    good = record.case == case and _outcome(record) in {"completed", *TOO_LARGE}
     return record if good else None
+
+
+def _outcome(record: RepeatRecord) -> str:
+    """Return a trial's outcome; under ulimit, libraries crash where they get no memory."""
+    crashed = record.outcome == "failed" and _CRASH.search(record.reason)
+    return CRASHED if crashed and memory_is_limited() else record.outcome

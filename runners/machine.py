@@ -85,10 +85,17 @@ def usable_memory(cgroups: Path = Path("/sys/fs/cgroup")) -> int:
         for folder in (inside, *inside.parents):
             with suppress(OSError, ValueError):  # none, out of sight, or "max"
                 limits.append(int((root / folder / name).read_text()))
-    for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
-        soft, _ = resource.getrlimit(kind)
-        limits += [soft] if soft != resource.RLIM_INFINITY else []
-    return min(limits)
+    return min([*limits, *_ulimits()])
+
+
+def memory_is_limited() -> bool:
+    """Whether ulimit lets allocations fail, where else the kernel would end a process."""
+    return bool(_ulimits())
+
+
+def _ulimits() -> list[int]:
+    soft = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    return [limit for limit in soft if limit != resource.RLIM_INFINITY]
 
 
 def _processor() -> str:

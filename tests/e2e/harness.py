@@ -33,8 +33,9 @@ def environment(framework):
     return python_of(ensure_environment(load_manifest(framework), paths.ENVIRONMENTS))
 
 
-def bench(framework, tmp_path, *options):
-    command = [sys.executable, "-m", "runners.cli", "bench", framework, *options]
+def bench(framework, tmp_path, *options, under=()):
+    """Run `dlscale bench`; the words of `under` go before it, such as those of prlimit."""
+    command = [*under, sys.executable, "-m", "runners.cli", "bench", framework, *options]
     folders = [f"--results={tmp_path / 'runs'}", f"--reports={tmp_path / 'reports'}"]
     return subprocess.run(
         [*command, *folders], cwd=ROOT, capture_output=True, text=True, check=False

@@ -177,3 +177,25 @@ def test_the_instrumentation_costs_under_half_a_percent(tmp_path, python):
     )
     per_step = float(re.search(r"seconds per step: (\S+)", cost.stdout)[1])
     assert per_step < 0.005 * float(min(result.step_seconds))
+
+
+def test_the_largest_batch_is_found_under_a_limit_of_memory(tmp_path, python):
+    del python
+    options = [
+        "--cases=1n1g",
+        "--data=synthetic",
+        "--batch=max",
+        "--repeats=1",
+        "--warmup=0",
+        "--steps=1",
+    ]
+    done = bench(
+        "pytorch", tmp_path, *options, "--image-size=224", under=["prlimit", "--data=2000000000"]
+    )
+    assert done.returncode == 0, done.stderr
+    run = summarise(read_stored_run(the_run(tmp_path)))
+    (answer,) = (tmp_path / "runs").glob("largest-batch/*/answer.json")
+    trials = {one["batch_size"]: one["outcome"] for one in json.loads(answer.read_text())["trials"]}
+    trained = [batch for batch, outcome in trials.items() if outcome == "completed"]
+    assert run.cases[0].case.batch_size == max(trained) < min(set(trials) - set(trained))
+    assert run.complete
