@@ -98,14 +98,17 @@ list: $(VENV)/.driver ## show the implementations and what each supports
 lint: $(VENV)/.dev ## check style, formatting and types
 	@$(VENV)/bin/ruff check --quiet . && $(VENV)/bin/ruff format --quiet --check . && $(VENV)/bin/mypy
 
+# Two files of tests at once: a framework's ranks seldom keep two cores busy.
+PARALLEL = -n 2 --dist loadfile
+
 .PHONY: test
 test: lint ## run all tests, style and types too (half an hour)
 	-@$(DLSCALE) build
-	@$(VENV)/bin/pytest
+	@$(VENV)/bin/pytest $(PARALLEL)
 
 .PHONY: test-quick
 test-quick: $(VENV)/.dev ## run the tests that need no framework (seconds)
-	@$(VENV)/bin/pytest -m "not slow"
+	@$(VENV)/bin/pytest $(PARALLEL) -m "not slow"
 
 .PHONY: lock
 lock: $(VENV)/.driver ## lock the dependencies again

@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 
 from runners import paths
-from runners.request import MAX
 
 MOST = 1_000_000
 
@@ -21,13 +20,13 @@ def not_negative(text: str) -> int:
 
 def batch(text: str) -> int | str:
     """Return a number of images, or `max`."""
-    if text == MAX:
+    if text == "max":
         return text
     try:
         return positive(text)
     except argparse.ArgumentTypeError as error:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is neither a whole number from 1 to {MOST:,} nor max"
+            f"{text!r} is not a whole number from 1 to {MOST:,}, nor max"
         ) from error
 
 

@@ -134,4 +134,4 @@ def test_what_would_be_run_is_shown_without_a_search(bench):
 def test_a_batch_is_a_number_or_max(bench):
     refused = bench.here("bench", str(TOY), "--batch=most")
     assert refused.returncode == 2
-    assert "'most' is neither a whole number from 1 to 1,000,000 nor max" in refused.stderr
+    assert "'most' is not a whole number from 1 to 1,000,000, nor max" in refused.stderr
