@@ -1,4 +1,4 @@
-"""Where a rank's batches come from: synthetic data, or Gluon's loader.
+"""Where a rank's batches come from: synthetic data, Gluon's loader, or MXNet's own iterator.
 
 Each function returns an endless iterator of (images, labels) on the rank's device: images of
 shape (batch, 3, size, size), float32, normalised; labels of shape (batch,), float32. There is no
@@ -6,8 +6,10 @@ epoch boundary: a small sample would otherwise put the restart of the loader ins
 window.
 """
 
+import itertools
 import math
 import os
+from pathlib import Path
 
 import mxnet as mx
 import numpy as np
@@ -107,7 +109,81 @@ def gluon(args, rank, world_size):
     )
 
 
+def recordio(args, rank, world_size):
+    """Read records, decode, crop, flip and normalise in the threads of MXNet's iterator.
+
+    Each epoch of a rank's share is shuffled, and the next one fills up its last batch. Two
+    iterators take turns: one that has just begun again has no batch ready yet.
+    """
+    records, index = (os.path.join(args.data, "train." + end) for end in ("rec", "idx"))
+    with open(index, encoding="utf-8") as lines:
+        images = sum(1 for _ in lines)
+    share = -(-images // world_size)  # so MXNet cuts the index; the last rank has what is left
+    share = min(share, images - rank * share)
+    if share < args.batch_size:
+        raise RuntimeError(
+            "rank %d has %d images of %s, and MXNet's iterator wants as many as a batch has: %d"
+            % (rank, max(0, share), records, args.batch_size)
+        )
+    normalised = {
+        what + "_" + channel: value
+        for what, values in (("mean", PIXEL_MEAN), ("std", PIXEL_STD))
+        for channel, value in zip("rgb", values)
+    }
+    turns = [
+        mx.io.ImageRecordIter(
+            path_imgrec=records,
+            path_imgidx=index,
+            data_shape=(3, args.image_size, args.image_size),
+            batch_size=args.batch_size,
+            num_parts=world_size,
+            part_index=rank,
+            shuffle=True,
+            seed=2 * args.seed + turn,
+            random_resized_crop=True,
+            min_random_area=AREA[0],
+            max_random_area=AREA[1],
+            min_aspect_ratio=ASPECT[0],
+            max_aspect_ratio=ASPECT[1],
+            rand_mirror=True,
+            preprocess_threads=max(1, args.workers),
+            device_id=-1,  # plain memory, none that is pinned for a GPU
+            verbose=False,
+            **normalised,
+        )
+        for turn in range(2)
+    ]
+    return (
+        (batch.data[0], batch.label[0]) for turn in itertools.cycle(turns) for batch in epoch(turn)
+    )
+
+
+def epoch(iterator):
+    """Yield what is left of an iterator's epoch, and have it begin the next one."""
+    yield from iterator
+    iterator.reset()
+
+
+def require_whole_images(args, rank):
+    """Raise an error where the rank's log says that an image read from records was damaged.
+
+    MXNet's iterator goes on with what it could decode, and libjpeg tells the log alone. ImageNet
+    has whole images with bytes too many, which is told there as well.
+    """
+    if args.loader != "recordio" or not (args.data and args.log_dir):
+        return
+    log = Path(args.log_dir, "rank%d.log" % rank).read_text(errors="replace")
+    for line in log.splitlines():
+        if "Corrupt JPEG data" in line and "extraneous bytes" not in line:
+            raise RuntimeError(
+                "damaged image in %s (%s): `dlscale data convert --to %s --verify` finds the place"
+                % (os.path.join(args.data, "train.rec"), line.strip(), args.data)
+            )
+
+
 def batches(args, rank, world_size):
     """Return the iterator that `--loader` names; without `--data`, synthetic batches."""
-    read = gluon if args.data else synthetic
+    if not args.data:
+        return synthetic(args, rank, world_size)
+    read = recordio if args.loader == "recordio" else gluon
     return read(args, rank, world_size)

@@ -110,6 +110,7 @@ def main():
         ends.append(time.perf_counter() - start)
 
     log.phase("check")
+    loaders.require_whole_images(args, rank)
     losses = [float(loss.asscalar()) for loss in losses]
     log.steps(ends, losses, waits)
     mine = checks.weights_digest(one.data().asnumpy() for one in trained_parameters(model))

@@ -7,13 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+import numpy as np
+from rich.console import Console
 
 from results.formats import mllog
 from results.verdict import judge
 from runners import paths
 from runners.bench import Installed, Place, run_one
+from runners.convert import convert
 from runners.environment import ensure_environment, python_of
-from runners.input_data import SAMPLE, ensure_sample
+from runners.forms.registry import FORMS
+from runners.input_data import SAMPLE, ensure_form, ensure_sample, sample_as
 from runners.machine import this_machine
 from runners.manifest import load_manifest
 from runners.matrix import make_plan
@@ -27,10 +31,16 @@ QUICK = ["--image-size=64", "--batch=4", "--warmup=1", "--steps=3"]
 
 def environment(framework):
     """Return the interpreter of a framework's environment, built if need be; the sample too."""
-    from rich.console import Console
-
     ensure_sample(SAMPLE, Console(stderr=True))
     return python_of(ensure_environment(load_manifest(framework), paths.ENVIRONMENTS))
+
+
+def sample_for(form):
+    """Return the folder of the sample, in a form that is made if need be."""
+    if not form:
+        return str(SAMPLE / "train")
+    ensure_form(SAMPLE / "train", form, sample_as(form), Console(stderr=True))
+    return str(sample_as(form))
 
 
 def bench(framework, tmp_path, *options, under=()):
@@ -68,6 +78,37 @@ def damaged_tree(folder):
     return tree, cut
 
 
+def damaged_records(folder, form):
+    """Convert four whole images, then overwrite the middle of one; return the records, the image.
+
+    Sizes are as before: `dlscale data convert --verify` alone would tell.
+    """
+    tree, cut = damaged_tree(folder)
+    cut.unlink()
+    convert(tree, FORMS[form], folder / "records", shards=1)
+    image = min(tree.glob("*/*"))
+    whole = image.read_bytes()
+    middle = len(whole) // 2
+    spoilt = whole[:middle] + bytes(2000) + whole[middle + 2000 :]
+    (file,) = (path for path in (folder / "records").iterdir() if whole in path.read_bytes())
+    file.write_bytes(file.read_bytes().replace(whole, spoilt))
+    return folder / "records", image
+
+
+def records_to_look_at(folder, form):
+    """Write images, and convert them; return the file of torchvision's crops and the records."""
+    sys.path.append(str(NETWORK))
+    from records import write_images
+
+    chosen = folder / "crops.npz"
+    done = run_here("pytorch", environment("pytorch"), NETWORK / "torchvision_crops.py", chosen)
+    assert done.returncode == 0, done.stderr
+    write_images(folder / "images", np.load(chosen)["sizes"].tolist())
+    for images in sorted((folder / "images").iterdir()):
+        convert(images, FORMS[form], folder / "records" / images.name)
+    return chosen, folder / "records"
+
+
 def the_run(tmp_path):
     (record,) = (tmp_path / "runs").glob("*/record.json")
     return record.parent
@@ -102,7 +143,7 @@ def run_script(framework, python, script, folder, case, **place):
         )
         manifest = replace(manifest, about=about)
     where = {
-        "data": "" if case.data == "synthetic" else str(SAMPLE / "train"),
+        "data": "" if case.data == "synthetic" else sample_for(manifest.about.form_of(case.loader)),
         "hosts": ["here"] * case.nodes,
         "gpus": [],
         "seed": 0,

@@ -9,7 +9,17 @@ from pathlib import Path
 
 import harness
 import pytest
-from harness import NETWORK, QUICK, damaged_tree, environment, living, run_here, the_run
+from harness import (
+    NETWORK,
+    QUICK,
+    damaged_records,
+    damaged_tree,
+    environment,
+    living,
+    records_to_look_at,
+    run_here,
+    the_run,
+)
 
 from results.formats import mllog
 from results.store import read_stored_run
@@ -50,7 +60,7 @@ def test_a_ladder_of_nodes_and_devices(tmp_path, python):
 @pytest.mark.parametrize(
     "request_",
     [
-        HOROVOD,
+        {**HOROVOD, "loader": "recordio"},
         pytest.param({**MPI, "data": "synthetic"}, marks=with_mpi),
         {**SERVER, "backend": ["dist_device_sync"]},
     ],
@@ -121,6 +131,19 @@ def test_a_damaged_image_is_named(tmp_path, python):
     tree, cut = damaged_tree(tmp_path)
     result, _ = run_script(python, None, tmp_path / "repeat", plan_case(), data=str(tree))
     assert f"damaged image {cut}" in result.reason
+
+
+def test_a_damaged_image_in_a_record_is_noticed(tmp_path, python):
+    records, _ = damaged_records(tmp_path, "recordio")
+    case = plan_case(loader="recordio", cases=["1n1g"], devices=1)
+    result, _ = run_script(python, None, tmp_path / "repeat", case, data=str(records))
+    assert f"damaged image in {records}/train.rec" in result.reason
+
+
+def test_records_are_cropped_and_shared_out_as_torchvision_would(tmp_path, python):
+    files = records_to_look_at(tmp_path, "recordio")
+    done = run_here("mxnet", python, NETWORK / "mxnet_records.py", *files)
+    assert done.returncode == 0, done.stderr
 
 
 def test_images_are_cropped_and_shared_out_as_torchvision_would(tmp_path, python):
