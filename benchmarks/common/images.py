@@ -4,6 +4,7 @@ Needs NumPy, which comes with every framework.
 """
 
 import ctypes
+import os
 import signal
 
 import numpy as np
@@ -41,3 +42,20 @@ class EndlessBatches:
 def die_with_rank(_worker=None):
     """End this loader process with its rank, whatever ends that; to be called in the process."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1: PR_SET_PDEATHSIG
+
+
+def require_whole_records(folder, log_dir, rank):
+    """Raise an error where the rank's log says that an image read from records was damaged.
+
+    MXNet and OneFlow go on with what they could decode, and libjpeg tells the log alone. ImageNet
+    has whole images with bytes too many, which is told there as well.
+    """
+    if not (folder and log_dir):
+        return
+    with open(os.path.join(log_dir, "rank%d.log" % rank), errors="replace") as log:
+        for line in log:
+            if "Corrupt JPEG data" in line and "extraneous bytes" not in line:
+                raise RuntimeError(
+                    "damaged image in %s (%s): `dlscale data convert --to %s --verify` finds it"
+                    % (folder, line.strip(), folder)
+                )

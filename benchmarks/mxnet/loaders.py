@@ -9,7 +9,6 @@ window.
 import itertools
 import math
 import os
-from pathlib import Path
 
 import mxnet as mx
 import numpy as np
@@ -162,23 +161,6 @@ def epoch(iterator):
     """Yield what is left of an iterator's epoch, and have it begin the next one."""
     yield from iterator
     iterator.reset()
-
-
-def require_whole_images(args, rank):
-    """Raise an error where the rank's log says that an image read from records was damaged.
-
-    MXNet's iterator goes on with what it could decode, and libjpeg tells the log alone. ImageNet
-    has whole images with bytes too many, which is told there as well.
-    """
-    if args.loader != "recordio" or not (args.data and args.log_dir):
-        return
-    log = Path(args.log_dir, "rank%d.log" % rank).read_text(errors="replace")
-    for line in log.splitlines():
-        if "Corrupt JPEG data" in line and "extraneous bytes" not in line:
-            raise RuntimeError(
-                "damaged image in %s (%s): `dlscale data convert --to %s --verify` finds the place"
-                % (os.path.join(args.data, "train.rec"), line.strip(), args.data)
-            )
 
 
 def batches(args, rank, world_size):

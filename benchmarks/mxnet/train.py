@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for `common`
 
 from common import arguments, checks
+from common.images import require_whole_records
 from common.step_log import StepLog
 
 args = arguments.parse_arguments(__doc__)
@@ -110,7 +111,8 @@ def main():
         ends.append(time.perf_counter() - start)
 
     log.phase("check")
-    loaders.require_whole_images(args, rank)
+    if args.loader == "recordio":
+        require_whole_records(args.data, args.log_dir, rank)
     losses = [float(loss.asscalar()) for loss in losses]
     log.steps(ends, losses, waits)
     mine = checks.weights_digest(one.data().asnumpy() for one in trained_parameters(model))

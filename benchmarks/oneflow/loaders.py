@@ -1,9 +1,12 @@
-"""Where a rank's batches come from: synthetic data, or OneFlow's loader over flowvision's images.
+"""Where a rank's batches come from: synthetic data, flowvision's images, or OneFlow's records.
 
 Each function returns an endless iterator of (images, labels) of this rank: images of shape
 (batch, 3, size, size), float32, normalised; labels of shape (batch,), int64. There is no epoch
 boundary: a small sample would otherwise put the restart of the loader inside the measured window.
 """
+
+import itertools
+from pathlib import Path
 
 import numpy as np
 import oneflow as flow
@@ -71,7 +74,69 @@ def from_flowvision(args, rank, world_size):
         yield (flow.tensor(pixels).to(flow.float32) - mean) * scale, flow.tensor(labels)
 
 
+class Records(flow.nn.Module):
+    """Reads a batch of records, decodes, crops, flips and normalises it in OneFlow's threads.
+
+    With a placement and how a batch is split, images and labels are global tensors and the batch
+    is the job's; without, they are local, and OneFlow gives each rank other files.
+    """
+
+    def __init__(self, args, world_size, batch_size, **place):
+        """Find the files, which ranks share out among them."""
+        super().__init__()
+        files = len(list(Path(args.data).glob("part-*")))
+        if files < world_size:
+            raise RuntimeError(
+                f"{args.data} has {files} files for {world_size} ranks, and OneFlow wants one for "
+                "each: convert with --shards"
+            )
+        self.read = flow.nn.OFRecordReader(
+            args.data,
+            batch_size,
+            files,
+            part_name_suffix_length=5,
+            random_shuffle=True,
+            shuffle_after_epoch=True,
+            random_seed=args.seed,
+            **place,
+        )
+        self.label = flow.nn.OFRecordRawDecoder("class/label", shape=(), dtype=flow.int32)
+        self.crop = flow.nn.OFRecordImageDecoderRandomCrop(
+            "encoded",
+            color_space="RGB",
+            random_seed=args.seed,
+            random_area=[0.08, 1.0],
+            random_aspect_ratio=[3 / 4, 4 / 3],
+        )
+        size = (args.image_size, args.image_size)
+        self.resize = flow.nn.image.Resize(size, interpolation_type="bilinear")
+        self.coin = flow.nn.CoinFlip(batch_size, args.seed, **place)
+        self.normalise = flow.nn.CropMirrorNormalize("RGB", mean=PIXEL_MEAN, std=PIXEL_STD)
+
+    def forward(self):
+        """Return a batch's images and labels."""
+        records = self.read()
+        images = self.resize(self.crop(records))[0]
+        return self.normalise(images, self.coin()), self.label(records)
+
+
+def read_by_graph(args):
+    """Tell whether the graph of the strategy `global` reads batches itself, while it computes."""
+    return bool(args.data) and args.loader == "ofrecord" and args.strategy != "ddp"
+
+
+def from_records(args, rank, world_size):
+    """Read records before each step; where the graph does so, give it nothing."""
+    del rank  # OneFlow knows
+    if read_by_graph(args):
+        return itertools.repeat(())
+    records = Records(args, world_size, args.batch_size)
+    return (records() for _ in itertools.count())
+
+
 def batches(args, rank, world_size):
     """Return the iterator that `--loader` names; without `--data`, synthetic batches."""
-    read = from_flowvision if args.data else synthetic
+    if not args.data:
+        return synthetic(args, rank, world_size)
+    read = from_records if args.loader == "ofrecord" else from_flowvision
     return read(args, rank, world_size)

@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for `common`
 
 from common import arguments, checks
+from common.images import require_whole_records
 from common.step_log import StepLog
 
 args = arguments.parse_arguments(__doc__)
@@ -61,16 +62,20 @@ def build_optimiser(model, global_batch):
 
 
 class TrainingGraph(flow.nn.Graph):
-    """Forward pass, backward pass and update as one graph over all ranks."""
+    """Forward pass, backward pass and update as one graph over all ranks.
 
-    def __init__(self, model, loss, optimiser, rates):
+    With `records`, it reads its batches itself.
+    """
+
+    def __init__(self, model, loss, optimiser, rates, records=None):
         """Take what the graph is made of."""
         super().__init__()
-        self.model, self.loss = model, loss
+        self.model, self.loss, self.records = model, loss, records
         self.add_optimizer(optimiser, lr_sch=rates)
 
-    def build(self, images, labels):
+    def build(self, *batch):
         """Return the loss of a batch, after telling the graph to go back from it."""
+        images, labels = batch or self.records()
         loss = self.loss(self.model(images), labels)
         loss.backward()
         return loss
@@ -82,13 +87,16 @@ def global_step(model, loss, global_batch):
     Weights are global tensors with a copy on each rank, images and labels are split between them.
     """
     everyone = flow.placement("cpu", range(world_size))
+    shared_out = {"placement": everyone, "sbp": flow.sbp.split(0)}
     model.to_global(placement=everyone, sbp=flow.sbp.broadcast)
-    graph = TrainingGraph(model, loss, *build_optimiser(model, global_batch))
+    records = None
+    if loaders.read_by_graph(args):
+        records = loaders.Records(args, world_size, global_batch, **shared_out)
+    graph = TrainingGraph(model, loss, *build_optimiser(model, global_batch), records)
 
-    def step(images, labels):
-        images = images.to_global(placement=everyone, sbp=flow.sbp.split(0))
-        labels = labels.to_global(placement=everyone, sbp=flow.sbp.split(0))
-        return graph(images, labels).to_global(sbp=flow.sbp.broadcast).to_local()
+    def step(*batch):
+        value = graph(*(part.to_global(**shared_out) for part in batch))
+        return value.to_global(sbp=flow.sbp.broadcast).to_local()
 
     return step
 
@@ -140,15 +148,17 @@ def main():
     losses, waits, ends = [], [], []
     for step in range(1, args.total_steps + 1):
         asked = time.perf_counter()
-        images, labels = next(batches)
+        batch = next(batches)
         waits.append(time.perf_counter() - asked)
-        losses.append(train(images, labels))
+        losses.append(train(*batch))
         if step == args.warmup:
             log.phase("window")  # the last line before the window ends
         here(model.fc.bias)  # the calls return at once: this waits for the step's update
         ends.append(time.perf_counter() - start)
 
     log.phase("check")
+    if args.loader == "ofrecord":
+        require_whole_records(args.data, args.log_dir, rank)
     losses = [loss.numpy().item() for loss in losses]
     log.steps(ends, losses, waits)
     mine = checks.weights_digest(here(weight) for weight in model.parameters())

@@ -137,7 +137,7 @@ def test_a_damaged_image_in_a_record_is_noticed(tmp_path, python):
     records, _ = damaged_records(tmp_path, "recordio")
     case = plan_case(loader="recordio", cases=["1n1g"], devices=1)
     result, _ = run_script(python, None, tmp_path / "repeat", case, data=str(records))
-    assert f"damaged image in {records}/train.rec" in result.reason
+    assert f"damaged image in {records}" in result.reason
 
 
 def test_records_are_cropped_and_shared_out_as_torchvision_would(tmp_path, python):

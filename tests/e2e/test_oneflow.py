@@ -9,16 +9,19 @@ from harness import (
     NETWORK,
     QUICK,
     bench,
+    damaged_records,
     damaged_tree,
     environment,
     living,
     losses_on_equal_data,
     plan_case,
+    records_to_look_at,
     run_here,
     run_script,
     the_run,
 )
 
+from results.formats import mllog
 from results.store import read_stored_run
 from results.summary import summarise
 from runners import processes
@@ -46,12 +49,23 @@ def test_a_ladder_of_nodes_and_devices(tmp_path, python):
     assert run.run.notices == ()  # the launcher's own files went with the repeat
 
 
-@pytest.mark.parametrize("request_", [{}, {"data": "synthetic", "strategy": ["ddp"]}])
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {},
+        {"data": "synthetic", "strategy": ["ddp"]},
+        {"loader": "ofrecord"},
+        {"loader": "ofrecord", "strategy": ["ddp"]},
+    ],
+)
 def test_two_ranks_with_each_kind_of_input(tmp_path, python, request_):
     case = plan_case("oneflow", **request_)
     result, record = run_script("oneflow", python, None, tmp_path / "repeat", case)
     assert result.reason == "", record.tail
     assert result.throughput > 0
+    logs = [mllog.read((tmp_path / "repeat" / f"rank{rank}.log").read_bytes()) for rank in range(2)]
+    own_losses = case.strategy == "ddp"  # global ones are the job's
+    assert own_losses == (logs[0].losses[0] != logs[1].losses[0])  # of other images, equal weights
 
 
 @pytest.mark.parametrize(
@@ -102,6 +116,20 @@ def test_a_damaged_image_is_named(tmp_path, python):
     result, _ = run_script("oneflow", python, None, tmp_path / "repeat", case, **place)
     assert "damaged image" in result.reason
     assert str(cut) in result.reason
+
+
+def test_a_damaged_image_in_a_record_is_noticed(tmp_path, python):
+    records, _ = damaged_records(tmp_path, "ofrecord")
+    case = plan_case("oneflow", loader="ofrecord", cases=["1n1g"], devices=1)
+    folder, place = tmp_path / "repeat", {"data": str(records)}
+    result, _ = run_script("oneflow", python, None, folder, case, **place)
+    assert f"damaged image in {records}" in result.reason
+
+
+def test_records_are_cropped_and_shared_out_as_torchvision_would(tmp_path, python):
+    files = records_to_look_at(tmp_path, "ofrecord")
+    done = run_here("oneflow", python, NETWORK / "oneflow_records.py", *files)
+    assert done.returncode == 0, done.stderr
 
 
 def test_images_are_cropped_and_shared_out_as_torchvision_would(tmp_path, python):
