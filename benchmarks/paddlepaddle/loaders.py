@@ -1,10 +1,12 @@
-"""Where a rank's batches come from: synthetic data, or paddle.io's loader.
+"""Where a rank's batches come from: synthetic data, or paddle.io's loader, of folders or a list.
 
 Each function returns an endless iterator of (images, labels) on the rank's device: images of
 shape (batch, 3, size, size), float32, normalised; labels of shape (batch,), int64. There is no
 epoch boundary: a small sample would otherwise put the restart of the loader inside the measured
 window.
 """
+
+import os
 
 import numpy as np
 import paddle
@@ -25,17 +27,34 @@ def synthetic(args, rank, world_size):
         yield images, labels
 
 
-class Crops(paddle.vision.datasets.DatasetFolder):
-    """Images below class folders, cropped and flipped at random: uint8 (3, size, size), label."""
+def listed(folder):
+    """Return the images of a file list, and their labels."""
+    with open(os.path.join(folder, "train_list.txt"), errors="surrogateescape") as lines:
+        pairs = (line.rstrip("\n").rpartition(" ") for line in lines)
+        return [(path, int(label)) for path, _, label in pairs]
 
-    def __init__(self, folder, size):
-        """Find the images."""
+
+def in_class_folders(folder):
+    """Return the images below class folders, and their labels."""
+    return paddle.vision.datasets.DatasetFolder(folder, extensions=EXTENSIONS).samples
+
+
+class Crops(paddle.io.Dataset):
+    """Images, cropped and flipped at random: uint8 (3, size, size), label."""
+
+    def __init__(self, samples, size):
+        """Take the images' files, and their labels."""
         from paddle.vision import transforms
 
-        super().__init__(folder, extensions=EXTENSIONS)
+        super().__init__()
+        self.samples = samples
         self.augment = transforms.Compose(
             [transforms.RandomResizedCrop(size), transforms.RandomHorizontalFlip()]
         )
+
+    def __len__(self):
+        """Return how many images there are."""
+        return len(self.samples)
 
     def __getitem__(self, index):
         """Return an image and its label; a damaged file is named."""
@@ -52,7 +71,8 @@ class Crops(paddle.vision.datasets.DatasetFolder):
 
 def paddle_io(args, rank, world_size):
     """Read, decode, crop and flip in worker processes; normalise on the device."""
-    images = Crops(args.data, args.image_size)
+    find = listed if args.loader == "filelist" else in_class_folders
+    images = Crops(find(args.data), args.image_size)
     loader = paddle.io.DataLoader(
         images,
         batch_sampler=EndlessBatches(len(images), args.batch_size, rank, world_size, args.seed),

@@ -15,6 +15,7 @@ from harness import (
     living,
     losses_on_equal_data,
     plan_case,
+    records_to_look_at,
     run_here,
     run_script,
     the_run,
@@ -24,6 +25,8 @@ from results.store import read_stored_run
 from results.summary import summarise
 from runners import processes
 from runners.command import Job, node_commands
+from runners.convert import convert
+from runners.forms.registry import FORMS
 from runners.input_data import SAMPLE
 from runners.machine import this_machine
 from runners.manifest import load_manifest
@@ -47,7 +50,9 @@ def test_a_ladder_of_nodes_and_devices(tmp_path, python):
     assert run.run.notices == ()  # the launcher's own files went with the repeat
 
 
-@pytest.mark.parametrize("request_", [{}, {"data": "synthetic", "compile": True}])
+@pytest.mark.parametrize(
+    "request_", [{"loader": "filelist"}, {"data": "synthetic", "compile": True}]
+)
 def test_two_ranks_with_each_kind_of_input(tmp_path, python, request_):
     case = plan_case("paddlepaddle", **request_)
     result, record = run_script("paddlepaddle", python, None, tmp_path / "repeat", case)
@@ -94,21 +99,25 @@ def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):
     assert result.throughput is None
 
 
-def test_a_damaged_image_is_named(tmp_path, python):
+@pytest.mark.parametrize("loader", ["paddle.io", "filelist"])
+def test_a_damaged_image_is_named(tmp_path, python, loader):
     tree, cut = damaged_tree(tmp_path)
+    if loader == "filelist":
+        whole = cut.read_bytes()
+        cut.write_bytes(whole + b"\xff\xd9")  # conversion would refuse it as it is
+        convert(tree, FORMS["filelist"], tmp_path / "list")
+        cut.write_bytes(whole)
+        tree = tmp_path / "list"
     place = {"data": str(tree)}
-    case = plan_case("paddlepaddle")
+    case = plan_case("paddlepaddle", loader=loader)
     result, _ = run_script("paddlepaddle", python, None, tmp_path / "repeat", case, **place)
     assert "damaged image" in result.reason
     assert str(cut) in result.reason
 
 
 def test_images_are_cropped_and_shared_out_as_torchvision_would(tmp_path, python):
-    crops = tmp_path / "crops.npz"
-    chosen = run_here("pytorch", environment("pytorch"), NETWORK / "torchvision_crops.py", crops)
-    assert chosen.returncode == 0, chosen.stderr
-    script = NETWORK / "paddlepaddle_loader.py"
-    done = run_here("paddlepaddle", python, script, crops, SAMPLE / "train")
+    files = records_to_look_at(tmp_path, "filelist")
+    done = run_here("paddlepaddle", python, NETWORK / "paddlepaddle_loader.py", *files)
     assert done.returncode == 0, done.stderr
 
 

@@ -1,11 +1,12 @@
 """Compares the loader's crops with torchvision's, and looks at its pixels.
 
-python paddlepaddle_loader.py CROPS.npz IMAGES
+python paddlepaddle_loader.py CROPS.npz RECORDS: lists of images that records.py wrote
 """
 
 import random
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -19,11 +20,12 @@ sys.path[:0] = [str(FOLDER), str(FOLDER.parent)]
 
 import loaders
 import paddle
+import records
 from paddle.vision.transforms import functional
 
-FILE, FILES = sys.argv[1:]
+FILE, RECORDS = sys.argv[1], Path(sys.argv[2])
 SIZE = 32
-images = loaders.Crops(FILES, SIZE)
+images = loaders.Crops([], SIZE)
 
 
 def crop_of(height, width):
@@ -42,9 +44,10 @@ def crop_of(height, width):
     return choose
 
 
-def batches_of(folder):
-    args = SimpleNamespace(data=str(folder), image_size=SIZE, batch_size=4, workers=1, seed=0)
-    for batch, labels in loaders.paddle_io(args, 0, 1):
+def batches_of(folder, batch_size=4, rank=0, ranks=1, loader="paddle.io"):
+    args = SimpleNamespace(data=str(folder), loader=loader, image_size=SIZE, workers=1, seed=0)
+    args.batch_size = batch_size
+    for batch, labels in loaders.paddle_io(args, rank, ranks):
         assert batch.dtype == paddle.float32
         yield batch.numpy(), labels.numpy()
 
@@ -55,3 +58,6 @@ crops.require_torchvisions(FILE, crop_of)
 crops.require_flipped_half_the_time(images.augment.transforms[1])
 with tempfile.TemporaryDirectory() as empty:
     crops.require_normalised(Path(empty), batches_of, SIZE)
+listed = partial(batches_of, loader="filelist")
+records.require_colours(RECORDS, listed)
+crops.require_shared_out(records.shares_of(RECORDS, listed, epochs=4), records.SHARED)
