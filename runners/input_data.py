@@ -19,6 +19,7 @@ from runners.data_check import ImageFolderFacts, check_image_folder
 from runners.forms.index import check_form, holds_form, read_index
 from runners.forms.registry import FORMS
 from runners.forms.tree import plan_tree
+from runners.lock_file import in_turn
 from runners.sample import make_sample, sample_is_whole
 
 SYNTHETIC = "synthetic"
@@ -111,14 +112,23 @@ def sample_as(form: str) -> Path:
 
 def ensure_form(source: Path, form: str, to: Path, console: Console) -> None:
     """Convert images where that was not done yet, or where they have changed since."""
+    if _is_converted(source, form, to):
+        return
+    with in_turn(to):
+        if _is_converted(source, form, to):
+            return
+        if holds_form(to):
+            shutil.rmtree(to)
+        with progress_bar(console, to) as progress:
+            convert.convert(source, FORMS[form], to, progress=progress)
+
+
+def _is_converted(source: Path, form: str, to: Path) -> bool:
     if holds_form(to):
         with suppress(InputError):
             check_form(to)
-            if read_index(to).plan == plan_tree(source, FORMS[form]).digest:
-                return
-        shutil.rmtree(to)
-    with progress_bar(console, to) as progress:
-        convert.convert(source, FORMS[form], to, progress=progress)
+            return read_index(to).plan == plan_tree(source, FORMS[form]).digest
+    return False
 
 
 @contextmanager
@@ -140,9 +150,15 @@ def ensure_sample(
     seed: int = SAMPLE_SEED,
 ) -> None:
     """Make the sample where it is not there yet, with a progress bar."""
-    if sample_is_whole(folder, images=images, classes=classes, seed=seed):
+
+    def is_made() -> bool:
+        return sample_is_whole(folder, images=images, classes=classes, seed=seed)
+
+    if is_made():
         return
-    with Progress(console=console, transient=True) as bar:
+    with in_turn(folder), Progress(console=console, transient=True) as bar:
+        if is_made():
+            return
         task = bar.add_task(f"Making {images} JPEGs in {folder}", total=None)
         make_sample(
             folder,

@@ -23,3 +23,22 @@ def held(path: Path, what: str) -> Iterator[None]:
             if error.errno not in {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP}:
                 raise
         yield
+
+
+@contextmanager
+def in_turn(folder: Path) -> Iterator[None]:
+    """Let one process at a time make a folder; others wait, and then find it made.
+
+    Raises `InputError` where nothing can be made there.
+    """
+    path = folder.with_name(f".{folder.name}.lock")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab")
+    except OSError as error:
+        raise InputError(
+            f"{folder} cannot be made ({error.strerror}): make {folder.parent} writable."
+        ) from error
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

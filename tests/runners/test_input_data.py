@@ -1,6 +1,8 @@
 """Which data a run reads: class folders or a form, the user's or the sample's."""
 
 import shutil
+import subprocess
+import sys
 from dataclasses import asdict
 
 import pytest
@@ -13,6 +15,7 @@ from runners import input_data
 from runners.convert import UNFINISHED, convert
 from runners.forms.registry import FORMS
 from runners.input_data import find_data
+from runners.sample import sample_is_whole
 
 FOLDERS = {"plain": ""}
 RECORDS = {"records": "tfrecord"}
@@ -139,3 +142,15 @@ def test_a_bench_reads_the_form_of_its_loader(tmp_path, monkeypatch, records, im
     refused = dry_run("--loader=records", f"--data={images}")
     assert refused.returncode == 2
     assert "is a folder of images: make them with `dlscale data convert" in refused.stderr
+
+
+def test_two_runs_at_once_make_one_sample(tmp_path):
+    folder = tmp_path / "sample"
+    make = (
+        "from pathlib import Path; from rich.console import Console\n"
+        "from runners.input_data import ensure_sample\n"
+        f"ensure_sample(Path({str(folder)!r}), Console(), images=64, classes=2)"
+    )
+    makers = [subprocess.Popen([sys.executable, "-c", make]) for _ in range(3)]
+    assert [maker.wait() for maker in makers] == [0, 0, 0]
+    assert sample_is_whole(folder, images=64, classes=2, seed=0, contents=True)
