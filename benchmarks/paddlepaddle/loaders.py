@@ -1,4 +1,4 @@
-"""Where a rank's batches come from: synthetic data, or paddle.io's loader, of folders or a list.
+"""Where a rank's batches come from: synthetic data, paddle.io's loader, or NVIDIA's DALI.
 
 Each function returns an endless iterator of (images, labels) on the rank's device: images of
 shape (batch, 3, size, size), float32, normalised; labels of shape (batch,), int64. There is no
@@ -7,6 +7,7 @@ window.
 """
 
 import os
+import re
 
 import numpy as np
 import paddle
@@ -86,7 +87,66 @@ def paddle_io(args, rank, world_size):
         yield (pixels.astype("float32") - mean) * scale, labels
 
 
+def dali(args, rank, world_size):
+    """Read, decode, crop, flip and normalise in the threads of NVIDIA's DALI, on the CPU.
+
+    Its plugin for PaddlePaddle needs a GPU: batches are taken from the pipeline itself, which has
+    no end of an epoch and makes the next ones meanwhile.
+    """
+    from nvidia.dali import fn, pipeline_def, types
+
+    @pipeline_def(
+        batch_size=args.batch_size,
+        num_threads=max(1, args.workers),
+        device_id=None,
+        seed=args.seed + rank,
+        prefetch_queue_depth=2,
+    )
+    def training_input():
+        files, labels = fn.readers.file(
+            name="images",
+            file_root=args.data,
+            random_shuffle=True,
+            shard_id=rank,
+            num_shards=world_size,
+            pad_last_batch=True,
+        )
+        # The crop of RandomResizedCrop: 8 to 100 % of the area, aspect ratio 3:4 to 4:3.
+        images = fn.decoders.image_random_crop(
+            files,
+            output_type=types.RGB,
+            random_aspect_ratio=[3 / 4, 4 / 3],
+            random_area=[0.08, 1.0],
+        )
+        images = fn.resize(images, resize_x=args.image_size, resize_y=args.image_size)
+        images = fn.crop_mirror_normalize(
+            images,
+            dtype=types.FLOAT,
+            output_layout="CHW",
+            mean=PIXEL_MEAN,
+            std=PIXEL_STD,
+            mirror=fn.random.coin_flip(),
+        )
+        return images, labels
+
+    pipeline = training_input()
+    pipeline.build()
+    while True:
+        try:
+            outputs = pipeline.run()
+        except RuntimeError as error:
+            damaged = re.search(r"Failed to decode sample #\d+ : (.+)", str(error))
+            if not damaged:
+                raise
+            path = os.path.join(args.data, damaged[1])
+            raise RuntimeError("damaged image %s" % path) from error
+        images, labels = (np.asarray(one.as_tensor()) for one in outputs)
+        yield paddle.to_tensor(images), paddle.to_tensor(labels[:, 0], dtype="int64")
+
+
 def batches(args, rank, world_size):
     """Return the iterator that `--loader` names; without `--data`, synthetic batches."""
-    read = paddle_io if args.data else synthetic
+    if not args.data:
+        return synthetic(args, rank, world_size)
+    read = dali if args.loader == "dali-cpu" else paddle_io
     return read(args, rank, world_size)

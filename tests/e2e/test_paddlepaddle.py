@@ -51,7 +51,8 @@ def test_a_ladder_of_nodes_and_devices(tmp_path, python):
 
 
 @pytest.mark.parametrize(
-    "request_", [{"loader": "filelist"}, {"data": "synthetic", "compile": True}]
+    "request_",
+    [{"loader": "filelist"}, {"loader": "dali-cpu"}, {"data": "synthetic", "compile": True}],
 )
 def test_two_ranks_with_each_kind_of_input(tmp_path, python, request_):
     case = plan_case("paddlepaddle", **request_)
@@ -99,7 +100,7 @@ def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):
     assert result.throughput is None
 
 
-@pytest.mark.parametrize("loader", ["paddle.io", "filelist"])
+@pytest.mark.parametrize("loader", ["paddle.io", "filelist", "dali-cpu"])
 def test_a_damaged_image_is_named(tmp_path, python, loader):
     tree, cut = damaged_tree(tmp_path)
     if loader == "filelist":

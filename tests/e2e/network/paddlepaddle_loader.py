@@ -47,7 +47,7 @@ def crop_of(height, width):
 def batches_of(folder, batch_size=4, rank=0, ranks=1, loader="paddle.io"):
     args = SimpleNamespace(data=str(folder), loader=loader, image_size=SIZE, workers=1, seed=0)
     args.batch_size = batch_size
-    for batch, labels in loaders.paddle_io(args, rank, ranks):
+    for batch, labels in loaders.batches(args, rank, ranks):
         assert batch.dtype == paddle.float32
         yield batch.numpy(), labels.numpy()
 
@@ -61,3 +61,10 @@ with tempfile.TemporaryDirectory() as empty:
 listed = partial(batches_of, loader="filelist")
 records.require_colours(RECORDS, listed)
 crops.require_shared_out(records.shares_of(RECORDS, listed, epochs=4), records.SHARED)
+# Where no crop fits, DALI takes the largest from anywhere, and not from the middle.
+by_dali = partial(batches_of, loader="dali-cpu")
+images = RECORDS.parent / "images"
+records.require_torchvisions(FILE, images, by_dali, sizes=1)
+records.require_colours(images, by_dali)
+halves = [set(one) for one in records.shares_of(images, by_dali, epochs=8)]
+assert halves[0] | halves[1] == set(range(records.SHARED)), halves
