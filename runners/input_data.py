@@ -96,7 +96,8 @@ def _another_form(folder: Path, form: str, loader: str, wanted: str) -> InputErr
         reads = f"reads {wanted} files" if wanted else "reads folders of images"
         return InputError(
             f"{folder} holds {form} files, and LOADER={loader} {reads}: name a loader that reads "
-            f"{form}, or the images that they were made from, {read_index(folder).source}."
+            f"{form} (see `dlscale list`), or the images that they were made from, "
+            f"{read_index(folder).source}."
         )
     check_image_folder(folder, limit=1)
     return InputError(
