@@ -69,4 +69,8 @@ class StepLog:
             "value": value,
             "metadata": metadata,
         }
-        sys.stdout.write(":::MLLOG " + json.dumps(line) + "\n")
+        self.write(":::MLLOG " + json.dumps(line) + "\n")
+
+    def write(self, text):
+        """Write to the log."""
+        sys.stdout.write(text)

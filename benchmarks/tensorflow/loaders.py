@@ -1,9 +1,9 @@
 """Where a rank's batches come from: synthetic data, or JPEGs through tf.data, in files or records.
 
-Each function returns an endless iterator of (images, labels) on the rank's device: images of
-shape (batch, size, size, 3), or (batch, 3, size, size) for channels_first, normalised, in the type
-that the network computes with; labels of shape (batch,), int64. There is no epoch boundary: a
-small sample would otherwise put the restart of the loader inside the measured window.
+`batches` is an endless iterator of (images, labels) on the rank's device: images of shape (batch,
+size, size, 3), or (batch, 3, size, size) for channels_first, normalised, in the type that the
+network computes with; labels of shape (batch,), int64. There is no epoch boundary: a small sample
+would otherwise put the restart of the loader inside the measured window.
 """
 
 import math
@@ -19,18 +19,14 @@ OPEN_FILES = 16  # of records, read in turn
 SHUFFLED_RECORDS = 1024  # among which the next one is drawn
 
 
-def synthetic(args, dtype, rank, world_size):
-    """Return one fixed batch of random pixels again and again, another one on each rank.
-
-    On equal data the ranks' weights would agree even if their gradients were never averaged.
-    """
-    random = tf.random.Generator.from_seed(args.seed * world_size + rank)
+def random_batch(args, dtype, rank):
+    """Return a batch of random pixels and labels, another one for each rank."""
     size = (args.image_size, args.image_size)
     shape = (*size, 3) if args.layout == "channels_last" else (3, *size)
-    images = tf.cast(random.normal((args.batch_size, *shape)), dtype)
-    labels = random.uniform((args.batch_size,), 0, CLASSES, tf.int64)
-    while True:
-        yield images, labels
+    seed = (args.seed, rank)
+    images = tf.random.stateless_normal((args.batch_size, *shape), seed)
+    labels = tf.random.stateless_uniform((args.batch_size,), seed, 0, CLASSES, tf.int64)
+    return tf.cast(images, dtype), labels
 
 
 def image_files(folder):
@@ -166,7 +162,7 @@ def name_damaged_record(records, files, args, batches, error):
     raise error
 
 
-def from_records(args, dtype, rank, world_size):
+def from_records(args, rank, world_size):
     """Read records of files in turn, decode, crop, flip and resize in tf.data's threads."""
     files = record_files(args.data)
     workers = max(1, args.workers)
@@ -181,17 +177,16 @@ def from_records(args, dtype, rank, world_size):
     def name_fault(batches, error):
         name_damaged_record(records(), files, args, batches, error)
 
-    images = records().map(read, num_parallel_calls=workers)
-    return on_device(images, args, dtype, workers, name_fault)
+    return records().map(read, num_parallel_calls=workers), name_fault
 
 
-def from_files(args, dtype, rank, world_size):
+def from_files(args, rank, world_size):
     """Read, decode, crop, flip and resize in tf.data's threads."""
     paths, labels = image_files(args.data)
     workers = max(1, args.workers)
 
     def order():
-        return endless_order(len(paths), rank, world_size, args.seed)
+        return endless_order(paths.shape[0], rank, world_size, args.seed)
 
     def read(index):
         return cropped_image(tf.io.read_file(paths[index]), args.image_size), labels[index]
@@ -199,18 +194,25 @@ def from_files(args, dtype, rank, world_size):
     def name_fault(batches, error):
         name_damaged(order(), paths, args, batches, error)
 
-    images = order().map(read, num_parallel_calls=workers)
-    return on_device(images, args, dtype, workers, name_fault)
+    return order().map(read, num_parallel_calls=workers), name_fault
 
 
-def on_device(images, args, dtype, workers, name_fault):
-    """Yield batches of images and labels, normalised on the device.
+def pixels(args, rank, world_size):
+    """Return the dataset of a rank's batches in uint8, and what names the image of an error.
 
-    `name_fault` is called with the number of good batches and the error that followed on them.
+    That is called with the number of good batches and the error that followed on them.
     """
+    read = from_records if args.loader == "tfrecord" else from_files
+    images, name_fault = read(args, rank, world_size)
     options = tf.data.Options()
-    options.threading.private_threadpool_size = workers
+    options.threading.private_threadpool_size = max(1, args.workers)
     options.autotune.enabled = False
+    images = images.batch(args.batch_size, drop_remainder=True).prefetch(2)
+    return images.with_options(options), name_fault
+
+
+def make_normalise(args, dtype):
+    """Return the function that makes of pixels what the network takes."""
 
     @tf.function
     def normalise(pixels):
@@ -220,19 +222,46 @@ def on_device(images, args, dtype, workers, name_fault):
             images = tf.transpose(images, (0, 3, 1, 2))
         return tf.cast(images, dtype)
 
-    images = images.batch(args.batch_size, drop_remainder=True).prefetch(2)
-    given = iter(images.with_options(options))
-    for batches in range(2**63):
-        try:
-            pixels, classes = next(given)
-        except (tf.errors.InvalidArgumentError, tf.errors.DataLossError) as error:
-            name_fault(batches, error)
-        yield normalise(pixels), classes
+    return normalise
 
 
-def batches(args, dtype, rank, world_size):
-    """Return the iterator that `--loader` names; without `--data`, synthetic batches."""
+def batches(args, dtype, rank, world_size, device=None):
+    """Yield a rank's batches, normalised on the device; without `--data`, a random one for ever."""
     if not args.data:
-        return synthetic(args, dtype, rank, world_size)
-    read = from_records if args.loader == "tfrecord" else from_files
-    return read(args, dtype, rank, world_size)
+        with tf.device(device):
+            batch = random_batch(args, dtype, rank)
+        while True:
+            yield batch
+    images, name_fault = pixels(args, rank, world_size)
+    normalise = make_normalise(args, dtype)
+    given = iter(images)
+    for good in range(2**63):
+        try:
+            images, labels = next(given)
+        except (tf.errors.InvalidArgumentError, tf.errors.DataLossError) as error:
+            name_fault(good, error)
+        with tf.device(device):
+            images = normalise(images)
+        yield images, labels
+
+
+def batches_of_replicas(args, dtype, strategy, devices):
+    """Yield a batch for each of the devices, which share the images out as ranks do."""
+    each = [batches(args, dtype, i, len(devices), device) for i, device in enumerate(devices)]
+
+    def share_out(values):
+        def of_replica(replica):
+            return values[replica.replica_id_in_sync_group]
+
+        return strategy.experimental_distribute_values_from_function(of_replica)
+
+    while True:
+        images, labels = zip(*[next(one) for one in each])
+        yield share_out(images), share_out(labels)
+
+
+def dataset(args, dtype, rank, world_size):
+    """Return a rank's batches as a dataset, which a worker can read in a step; not normalised."""
+    if args.data:
+        return pixels(args, rank, world_size)[0]
+    return tf.data.Dataset.from_tensors(random_batch(args, dtype, rank)).repeat()

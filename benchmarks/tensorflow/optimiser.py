@@ -1,7 +1,8 @@
 """Momentum SGD as torch.optim.SGD does it, and a dynamic loss scale as torch's GradScaler.
 
 Keras's SGD puts the learning rate into the momentum, which is another rule while the rate changes.
-Both are called in a replica's context, with gradients that were averaged before.
+Both are called with gradients that were averaged before: in a replica's context where each replica
+has weights of its own, and in the strategy's where one copy serves all.
 """
 
 import tensorflow as tf
@@ -14,22 +15,35 @@ class MomentumSGD:
     """velocity = momentum x velocity + gradient + decay x weight; weight -= rate x velocity."""
 
     def __init__(self, weights):
-        """Keep a velocity for each of the weights, which are Keras's variables."""
-        self.weights = weights
-        self.velocities = [
-            tf.Variable(tf.zeros(weight.shape), trainable=False) for weight in weights
-        ]
+        """Keep a velocity beside each of the weights, which are Keras's variables."""
+        self.weights = [weight.value for weight in weights]
+        self.velocities = []
+        beside = tf.distribute.get_strategy().extended.colocate_vars_with
+        for weight in self.weights:
+            with beside(weight):
+                self.velocities += [tf.Variable(tf.zeros(weight.shape), trainable=False)]
 
     def apply(self, gradients, rate):
         """Do one step at a learning rate."""
+        one_copy = tf.distribute.in_cross_replica_context()
         for weight, velocity, gradient in zip(self.weights, self.velocities, gradients):
-            tf.raw_ops.ResourceApplyMomentum(
-                var=weight.handle,
-                accum=velocity.handle,
-                lr=rate,
-                grad=gradient + WEIGHT_DECAY * tf.convert_to_tensor(weight),
-                momentum=MOMENTUM,
-            )
+            if one_copy:
+                where = tf.distribute.get_strategy().extended
+                where.update(weight, move, (velocity, gradient, rate))
+            else:
+                move(weight, velocity, gradient, rate)
+
+
+def move(weight, velocity, gradient, rate):
+    """Do one step of one weight; workers that share it take turns."""
+    tf.raw_ops.ResourceApplyMomentum(
+        var=weight.handle,
+        accum=velocity.handle,
+        lr=rate,
+        grad=gradient + WEIGHT_DECAY * tf.convert_to_tensor(weight),
+        momentum=MOMENTUM,
+        use_locking=True,
+    )
 
 
 class LossScale:

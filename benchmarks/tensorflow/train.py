@@ -1,8 +1,9 @@
 """Train ResNet-50 v1.5 with TensorFlow, and log when each step ended.
 
 The network is that of network.py, in Keras; ranks are kept in step by
-MultiWorkerMirroredStrategy (NCCL on GPUs, a ring over gRPC on CPUs). Start it with start.py, or
-alone for one rank:
+MultiWorkerMirroredStrategy (NCCL on GPUs, a ring over gRPC on CPUs), or by parameter servers
+(parameter_server.py); or there is but one, whose devices MirroredStrategy or
+CentralStorageStrategy feeds. Start it with start.py, or alone for one rank:
 
     python train.py --batch-size 32 --warmup 5 --steps 20 --data DIR/train
 """
@@ -23,14 +24,17 @@ job = json.loads(os.environ.get("TF_CONFIG", "{}"))
 rank = job["task"]["index"] if job else 0
 local_rank = int(os.environ.get("LOCAL_RANK", "0"))
 world_size = len(job["cluster"]["worker"]) if job else 1
-log = StepLog(args.log_dir, rank, world_size)  # before the long imports: their errors belong there
+if not job or job["task"]["type"] == "worker":  # servers and their coordinator are no ranks
+    log = StepLog(args.log_dir, rank, world_size)  # before the long imports, whose errors it takes
 
 import keras
 import loaders
 import network
 import numpy as np
+import parameter_server
 import tensorflow as tf
 from optimiser import LossScale, MomentumSGD
+from step import make_replica_step
 
 
 class Clock:
@@ -50,27 +54,44 @@ class Clock:
     def step_done(self, loss):
         """Stamp the end of the step that gave this loss."""
         if len(self.ends) + 1 in self.edges:
-            float(loss)
+            mean_loss(loss)
         self.ends.append(time.perf_counter() - self.start)
 
 
-def set_up_device():
-    """Give TensorFlow this rank's GPU, or its share of the cores."""
+def set_up_devices():
+    """Give TensorFlow this rank's GPUs, or its share of the cores; return the devices' names."""
+    count = args.devices_per_rank
     gpus = tf.config.list_physical_devices("GPU") if args.device == "cuda" else []
-    tf.config.set_visible_devices(gpus[local_rank : local_rank + 1], "GPU")
+    tf.config.set_visible_devices(gpus[local_rank : local_rank + count], "GPU")
     if args.device == "cuda":
         details = tf.config.experimental.get_device_details(gpus[local_rank])
         log.event("device_name", details["device_name"])
         tf.config.experimental.enable_tensor_float_32_execution(args.precision == "tf32")
-    else:
-        tf.config.threading.set_intra_op_parallelism_threads(args.threads)
-        tf.config.threading.set_inter_op_parallelism_threads(args.threads)
+        return ["GPU:%d" % number for number in range(count)]
+    tf.config.threading.set_intra_op_parallelism_threads(args.threads * count)
+    tf.config.threading.set_inter_op_parallelism_threads(args.threads * count)
+    (cpu,) = tf.config.list_physical_devices("CPU")
+    tf.config.set_logical_device_configuration(
+        cpu, [tf.config.LogicalDeviceConfiguration()] * count
+    )
+    return ["CPU:%d" % number for number in range(count)]
 
 
-def make_strategy():
-    """Return what averages gradients over the ranks; for one rank, TensorFlow's default."""
-    if world_size == 1:
+def make_strategy(devices):
+    """Return what averages gradients over ranks or devices; for one, TensorFlow's default."""
+    if world_size == len(devices) == 1:
         return tf.distribute.get_strategy()
+    if args.strategy == "central_storage":
+        return tf.distribute.experimental.CentralStorageStrategy(devices, "CPU:0")
+    if args.strategy == "mirrored":
+        operations = {
+            "nccl": tf.distribute.NcclAllReduce,
+            "hierarchical_copy": tf.distribute.HierarchicalCopyAllReduce,
+            "one_device": tf.distribute.ReductionToOneDevice,
+            "collective": lambda: None,  # its default
+        }
+        through = args.backend or {"cuda": "nccl", "cpu": "collective"}[args.device]
+        return tf.distribute.MirroredStrategy(devices, operations[through]())
     through = args.backend or {"cuda": "nccl", "cpu": "ring"}[args.device]
     options = tf.distribute.experimental.CommunicationOptions(
         implementation=tf.distribute.experimental.CommunicationImplementation[through.upper()]
@@ -78,49 +99,36 @@ def make_strategy():
     return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
 
 
-def smoothed_loss(logits, labels):
-    """Return the mean cross-entropy against labels that are smoothed over all classes."""
-    spread = arguments.LABEL_SMOOTHING / arguments.CLASSES
-    wanted = tf.one_hot(labels, arguments.CLASSES, 1 - arguments.LABEL_SMOOTHING + spread, spread)
-    return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(wanted, logits))
-
-
 def make_train_step(strategy, model, optimiser, loss_scale):
-    """Return the function that does one step on a batch and returns the rank's loss.
+    """Return the function that does one step on a batch and returns the loss of each replica.
 
     `loss_scale` is None but for fp16.
     """
-    weights = [weight.value for weight in model.trainable_variables]
-
-    @tf.function(jit_compile=args.compile)
-    def gradients_of(images, labels, scale):
-        with tf.GradientTape() as tape:
-            loss = smoothed_loss(model(images, training=True), labels)
-            scaled = loss * scale
-        return loss, tape.gradient(scaled, weights)
-
-    def one_rank(images, labels, rate):
-        scale = tf.convert_to_tensor(loss_scale.scale) if loss_scale else 1.0
-        loss, gradients = gradients_of(images, labels, scale)
-        replica = tf.distribute.get_replica_context()
-        gradients = replica.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
-        if loss_scale:
-            loss_scale.apply(optimiser, gradients, rate)
-        else:
-            optimiser.apply(gradients, rate)
-        return loss
+    one_copy = args.strategy == "central_storage" and args.devices_per_rank > 1
+    replica_step = make_replica_step(
+        model, optimiser, loss_scale, compiled=args.compile, one_copy=one_copy
+    )
 
     @tf.function
     def train_step(images, labels, rate):
-        return strategy.run(one_rank, (images, labels, rate))
+        return strategy.run(replica_step, (images, labels, rate))
 
     return train_step
 
 
+def mean_loss(loss):
+    """Return the mean of the losses of this process's replicas, once they are there."""
+    return float(np.mean([float(one) for one in tf.nest.flatten(loss, expand_composites=True)]))
+
+
+def checksums_here(strategy, model):
+    """Return the checksum of each copy of the weights that this process holds."""
+    copies = [strategy.experimental_local_results(w.value) for w in model.trainable_variables]
+    return [checks.weights_digest(weight.numpy() for weight in copy) for copy in zip(*copies)]
+
+
 def checksums_of_all(strategy, checksum):
     """Return the checksum of each rank."""
-    if world_size == 1:
-        return [checksum]
     letters = tf.constant([[float(letter) for letter in checksum.encode()]])
 
     @tf.function
@@ -137,26 +145,30 @@ def main():
     log.phase("build")
     log.event("framework_version", tf.__version__)
     keras.utils.set_random_seed(args.seed)
-    set_up_device()
+    devices = set_up_devices()
     amp_policies = {"bf16": "mixed_bfloat16", "fp16": "mixed_float16"}
     amp = args.precision == "amp"
     keras.config.set_dtype_policy(amp_policies[args.amp_dtype] if amp else "float32")
     dtype = keras.config.dtype_policy().compute_dtype
 
-    strategy = make_strategy()
+    strategy = make_strategy(devices)
     global_batch = arguments.require_global_batch(args, world_size)
     log.event("global_batch_size", global_batch)
     log.event("opt_name", "sgd")
     log.event("opt_base_learning_rate", global_batch / 1000)
 
     with strategy.scope():
-        model = network.resnet50(args.image_size, args.layout)
+        sharers = len(devices) if args.strategy == "central_storage" else 1
+        model = network.resnet50(args.image_size, args.layout, sharers)
         optimiser = MomentumSGD(model.trainable_variables)
         loss_scale = LossScale() if dtype == "float16" else None
     parameters = sum(int(np.prod(weight.shape)) for weight in model.trainable_variables)
     log.event("parameter_count", parameters)
     train_step = make_train_step(strategy, model, optimiser, loss_scale)
-    batches = loaders.batches(args, dtype, rank, world_size)
+    if len(devices) > 1:
+        batches = loaders.batches_of_replicas(args, dtype, strategy, devices)
+    else:
+        batches = loaders.batches(args, dtype, rank, world_size)
 
     log.event("run_start", None, "INTERVAL_START")
     log.phase("warm-up")
@@ -174,14 +186,18 @@ def main():
         clock.step_done(loss)
 
     log.phase("check")
-    losses = [float(loss) for loss in losses]
+    losses = [mean_loss(loss) for loss in losses]
     log.steps(clock.ends, losses, waits)
-    checksum = checks.weights_digest(weight.numpy() for weight in model.trainable_variables)
-    log.event("weights_checksum", checksum)
-    fault = checks.find_fault(losses, checksums_of_all(strategy, checksum), parameters)
+    checksums = checksums_here(strategy, model)
+    log.event("weights_checksum", checksums[0])
+    if world_size > 1:
+        checksums = checksums_of_all(strategy, checksums[0])
+    fault = checks.find_fault(losses, checksums, parameters)
     log.stop(fault)
     return 1 if fault else 0
 
 
 if __name__ == "__main__":
+    if "ps" in job.get("cluster", ()):
+        sys.exit(parameter_server.run(args, job))
     sys.exit(main())

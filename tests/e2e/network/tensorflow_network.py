@@ -70,7 +70,7 @@ def loss_scale_is_torchs():
 
 
 def main():
-    train.set_up_device()
+    train.set_up_devices()
     loss_scale_is_torchs()
     images = reference["images"].transpose(0, 2, 3, 1)
     labels = reference["labels"]
