@@ -57,7 +57,8 @@ bench: $(VENV)/.driver ## run a benchmark: FRAMEWORK=pytorch (README, Options)
 
 .PHONY: build
 build: $(VENV)/.driver ## make environments beforehand: FRAMEWORK=all
-	@$(DLSCALE) build $(if $(value FRAMEWORK),$(call quote,FRAMEWORK)) $(call option,--python,FRAMEWORK_PYTHON)
+	@$(DLSCALE) build $(if $(value FRAMEWORK),$(call quote,FRAMEWORK)) $(call option,--strategy,STRATEGY) \
+	  $(call option,--python,FRAMEWORK_PYTHON)
 
 .PHONY: convert
 convert: $(VENV)/.driver ## convert images: DATA=DIR FORM=tfrecord TO=DIR
@@ -103,7 +104,7 @@ PARALLEL = -n 2 --dist loadfile
 
 .PHONY: test
 test: lint ## run all tests, style and types too (half an hour)
-	-@$(DLSCALE) build
+	-@$(DLSCALE) build --strategy=all
 	@$(VENV)/bin/pytest $(PARALLEL)
 
 .PHONY: test-quick

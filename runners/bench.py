@@ -27,12 +27,13 @@ class Installed:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run's repeats are started: implementations by name, data, hosts, GPUs.
+    """Where a run's repeats are started: implementations, data, hosts, GPUs.
 
-    `converted` are folders of the forms in which `data` lies there too.
+    `installed` is by name and strategy, which can have a Python of its own; `converted` are folders
+    of the forms in which `data` lies there too.
     """
 
-    installed: dict[str, Installed]
+    installed: dict[tuple[str, str], Installed]
     data: str
     hosts: list[str]
     gpus: list[str]
@@ -70,7 +71,7 @@ def run_one(
 ) -> RepeatRecord:
     """Run one repeat of a case in `folder`; `on_phase` hears what it is at."""
     token = token_of(folder)
-    installed = place.installed[case.implementation]
+    installed = place.installed[case.implementation, case.strategy]
     form = installed.manifest.about.form_of(case.loader)
     job = Job(
         python=installed.python,

@@ -26,7 +26,7 @@ POLL_SECONDS = 0.1
 
 @dataclass
 class Build:
-    """A `dlscale build` of one implementation, and its log."""
+    """A `dlscale build` of one environment, and its log."""
 
     process: subprocess.Popen[bytes]
     log: Path
@@ -38,8 +38,8 @@ def ensure_environments(
 ) -> dict[str, str]:
     """Build the environments that are missing; return who could not be given one, and why.
 
-    One implementation alone is built in sight, and its failure is an `InputError`. Of several,
-    the log of each lies in `home`, and if none can be had, that is an `InputError` too.
+    One alone is built in sight, and its failure is an `InputError`. Of several, the log of each
+    lies in `home`, and if none can be had, that is an `InputError` too.
     """
     if len(manifests) == 1:
         ensure_environment(next(iter(manifests.values())), home, named_python)
@@ -47,7 +47,7 @@ def ensure_environments(
     if named_python:
         raise InputError(
             f"--python={named_python} is the Python of one environment, and each of "
-            f"{', '.join(manifests)} has its own: name one framework, or leave it out."
+            f"{', '.join(manifests)} has its own: name one framework and strategy, or leave it out."
         )
     missing = {name: one for name, one in manifests.items() if not is_built(one, home)}
     unbuilt = _build_all(missing, home, console) if missing else {}
@@ -103,6 +103,7 @@ def _build_all(missing: dict[str, Manifest], home: Path, console: Console) -> di
 def _start(name: str, manifest: Manifest, home: Path, bars: Progress) -> Build:
     log = home / f"{name}.log"
     command = [sys.executable, "-m", "runners.cli", "build", str(manifest.folder)]
+    command += [f"--strategy={manifest.strategy}"] if manifest.strategy else []
     with log.open("wb") as file:
         process = subprocess.Popen(
             [*command, f"--environments={home}"],

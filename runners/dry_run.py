@@ -19,7 +19,7 @@ def print_plan(prepared: Prepared) -> None:
         print("  the largest batch is searched first: shown is the one that the search begins with")
     names = case_names(plan.cases)
     for case in plan.cases:
-        one = installed[case.implementation]
+        one = installed[case.implementation, case.strategy]
         print(f"\n{names[case]}: global batch {case.global_batch}")
         job = Job(
             python=one.python,

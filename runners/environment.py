@@ -1,7 +1,8 @@
 """Each framework's own environment: built by uv from its hash-locked file, kept while that holds.
 
-An environment's folder is named by a digest of lock and Python version, so a changed lock gets a
-new one; a folder counts only once its last file, the stamp, is written.
+An environment's folder is named by a digest of lock, Python version and what changes a build from
+source, so a changed lock gets a new one; a folder counts only once its last file, the stamp, is
+written. A strategy that needs more than the others has an environment of its own.
 """
 
 import fcntl
@@ -10,7 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from results.errors import InputError
 from runners.interpreter import find_python
 from runners.machine import usable_cores
 from runners.manifest import Manifest, implementations, load_manifest
+from runners.patched_source import patched_source
 
 _STAMP = "dlscale-complete"
 _DIGITS = 12  # of the digest, in a folder's name
@@ -27,12 +29,13 @@ _DIGITS = 12  # of the digest, in a folder's name
 
 def environment_folder(manifest: Manifest, home: Path) -> Path:
     """Return where the environment of an implementation lies, whether or not it is built."""
-    digest = hashlib.sha256(manifest.lock.read_bytes())
+    digest = hashlib.sha256(manifest.lock_text.encode())
     digest.update(manifest.about.python.encode())
-    if manifest.about.build.packages:
+    if manifest.built:
         digest.update(msgspec.json.encode(manifest.about.build))
         there = [tool for tool in manifest.about.build.optional_tools if shutil.which(tool)]
         digest.update(" ".join(there).encode())
+        digest.update(b"".join(patch.read_bytes() for patch in manifest.patches.values()))
     return home / f"{manifest.about.framework}-{digest.hexdigest()[:_DIGITS]}"
 
 
@@ -80,38 +83,62 @@ def _whole(folder: Path) -> bool:
 
 
 def _build(manifest: Manifest, folder: Path, named_python: str | None) -> None:
-    about = manifest.about
+    about, built = manifest.about, manifest.built
     python = find_python(about.python, lock=manifest.lock, named=named_python)
     print(
-        f"Building the environment of {about.name} in {folder}; it can be gigabytes ...",
+        f"Building the environment of {manifest.environment_name} in {folder}; it can be gigabytes "
+        "...",
         file=sys.stderr,
     )
-    for tool in about.build.tools:
-        if not shutil.which(tool):
+    for tool in [*about.build.tools, *(["patch"] if manifest.patches else [])]:
+        if built and not shutil.which(tool):
             raise InputError(
-                f"{', '.join(about.build.packages)} is built from source for {about.name}, which "
+                f"{', '.join(built)} is built from source for {about.name}, which "
                 f"needs {tool}, and it is not on PATH: install it (Debian: apt install {tool})."
             )
     shutil.rmtree(folder, ignore_errors=True)
     _uv(manifest, "venv", "--quiet", "--no-project", "--python", python, str(folder))
-    ready, built = folder / "ready.lock", folder / "built.lock"
-    ready.write_text(manifest.locked(lambda name: name not in about.build.packages))
-    built.write_text(manifest.locked(lambda name: name in about.build.packages))
-    _install(manifest, folder, ready)
-    if about.build.packages:
-        # Their builds find the environment's own programs first, and its packages.
-        path = f"{folder / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-        variables = {"MAKEFLAGS": f"-j{usable_cores()}", **about.build.environment, "PATH": path}
-        # uv's cache does not ask for which variables a package was built, and one build waits
-        # there for another's end.
-        _install(manifest, folder, built, "--no-build-isolation", "--no-cache", **variables)
+    _install(manifest, folder, [name for name in manifest.pins if name not in built])
+    if built:
+        _build_from_source(manifest, folder)
     (folder / _STAMP).write_text(about.name)
 
 
-def _install(manifest: Manifest, folder: Path, lock: Path, *options: str, **variables: str) -> None:
-    install = ("pip", "install", "--require-hashes", "--no-deps", "--compile-bytecode", *options)
-    python = str(python_of(folder))
-    _uv(manifest, *install, "--python", python, "--requirements", str(lock), **variables)
+def _build_from_source(manifest: Manifest, folder: Path) -> None:
+    # Their builds find the environment's own programs first, and its packages.
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    variables = {
+        "MAKEFLAGS": f"-j{usable_cores()}",
+        **manifest.about.build.environment,
+        "PATH": path,
+    }
+    # uv's cache does not ask for which variables a package was built, and one build waits there
+    # for another's end.
+    options = ("--no-build-isolation", "--no-cache")
+    patches = manifest.patches
+    unchanged = [name for name in manifest.built if name not in patches]
+    if unchanged:
+        _install(manifest, folder, unchanged, *options, **variables)
+    for name, patch in patches.items():
+        lock = manifest.locked({name}.__contains__)
+        source = patched_source(lock, patch, python_of(folder), variables, folder / "source")
+        _uv_install(manifest, folder, *options, str(source), **variables)
+        shutil.rmtree(source.parent)
+
+
+def _install(
+    manifest: Manifest, folder: Path, names: Collection[str], *options: str, **variables: str
+) -> None:
+    """Install what is locked of these names."""
+    lock = folder / "requirements.lock"
+    lock.write_text(manifest.locked(lambda name: name in names))
+    hashed = ("--require-hashes", "--requirements", str(lock))
+    _uv_install(manifest, folder, *options, *hashed, **variables)
+
+
+def _uv_install(manifest: Manifest, folder: Path, *options: str, **variables: str) -> None:
+    install = ("pip", "install", "--no-deps", "--compile-bytecode")
+    _uv(manifest, *install, "--python", str(python_of(folder)), *options, **variables)
 
 
 def _uv(manifest: Manifest, *arguments: str, **variables: str) -> None:
@@ -121,7 +148,7 @@ def _uv(manifest: Manifest, *arguments: str, **variables: str) -> None:
     done = subprocess.run([str(uv), *arguments], env=environment, check=False)
     if done.returncode:
         raise InputError(
-            f"The environment of {manifest.about.name} (Python {manifest.about.python}, "
+            f"The environment of {manifest.environment_name} (Python {manifest.about.python}, "
             f"{manifest.lock}) could not be built: `uv {arguments[0]}` failed as shown above. "
             "Mend what it names (network, disk, hash, Python) and try again."
         )
@@ -129,12 +156,14 @@ def _uv(manifest: Manifest, *arguments: str, **variables: str) -> None:
 
 def _remove_older(manifest: Manifest, folder: Path) -> None:
     """Remove the environments of earlier locks of the same implementation: they are gigabytes."""
-    used = {environment_folder(load_manifest(name), folder.parent) for name in implementations()}
+    known = [manifest, *(load_manifest(name) for name in implementations())]
+    every = [environment for one in known for environment in one.environments]
+    used = {environment_folder(one, folder.parent) for one in every}
     for other in folder.parent.glob(f"{manifest.about.framework}-{'[0-9a-f]' * _DIGITS}"):
         stamp = other / _STAMP
         built_for = stamp.read_text() if stamp.exists() else ""  # an earlier version's is empty
         if (
-            other not in {folder, *used}
+            other not in used
             and built_for in {"", manifest.about.name}
             and (other / "pyvenv.cfg").exists()
         ):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -43,14 +43,18 @@ class Support(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     compiler_tools: list[str] = []
 
 
-class Build(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Build(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """Locked packages that are built from source here, after the others and with them at hand.
 
     `environment` are variables set for their builds, which need the programs in `tools`, and come
-    out otherwise where those in `optional_tools` are at hand.
+    out otherwise where those in `optional_tools` are at hand. `patches` names the patch that a
+    package's source is changed with before.
     """
 
     packages: list[str] = []
+    patches: dict[str, str] = {}
     environment: dict[str, str] = {}
     tools: list[str] = []
     optional_tools: list[str] = []
@@ -62,13 +66,15 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     `start` is the launcher and its arguments after the interpreter, started on each node, or once
     for the job, `per` which it is; `backends` are what ranks can talk through on each kind of
     device, the first of which is the default: a device that is not there cannot be trained on so.
-    With `one_process` one process drives all devices of the only node.
+    With `one_process` one process drives all devices of the only node. `requirements` is the
+    hash-locked file of what it needs beside the implementation's: it has its own environment then.
     """
 
     start: list[str]
     backends: Annotated[dict[Device, Choices[str]], msgspec.Meta(min_length=1)]
     per: Literal["node", "job"] = "node"
     one_process: bool = False
+    requirements: str = ""
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,15 +112,61 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 @dataclass(frozen=True)
 class Manifest:
-    """A description and the folder it stands in."""
+    """A description and the folder it stands in.
+
+    `strategy` names one that has an environment of its own, and then stands for all with that
+    environment; it is empty for the environment that the others have in common.
+    """
 
     folder: Path
     about: Description
+    strategy: str = ""
+
+    def for_strategy(self, name: str) -> "Manifest":
+        """Return the implementation with the environment of one of its strategies."""
+        strategies = self.about.strategy
+        own = strategies[name].requirements
+        alike = [one for one, strategy in strategies.items() if strategy.requirements == own]
+        return replace(self, strategy=alike[0] if own else "")
+
+    @property
+    def environments(self) -> list["Manifest"]:
+        """The implementation with each of its environments."""
+        every = [self.for_strategy(name) for name in self.about.strategy]
+        return list({one.environment_name: one for one in every}.values())
+
+    @property
+    def environment_name(self) -> str:
+        """What its environment is called: `pytorch`, or `pytorch+horovod`, which no folder is."""
+        return f"{self.about.name}+{self.strategy}" if self.strategy else self.about.name
 
     @property
     def lock(self) -> Path:
         """The hash-locked requirements file."""
         return self.folder / self.about.requirements
+
+    @property
+    def lock_text(self) -> str:
+        """What is locked for its environment: the file, and what its strategy needs beside it."""
+        text = self.lock.read_text()
+        own = self.about.strategy[self.strategy].requirements if self.strategy else ""
+        if own:
+            known = _pins(text)
+            text = f"{text.rstrip()}\n" + _part(
+                (self.folder / own).read_text(), lambda name: name not in known
+            )
+        return text
+
+    @property
+    def built(self) -> list[str]:
+        """Packages of its environment that are built from source."""
+        return [name for name in self.about.build.packages if name in self.pins]
+
+    @property
+    def patches(self) -> dict[str, Path]:
+        """The files that the sources of some of them are changed with."""
+        patches = self.about.build.patches
+        return {name: self.folder / patches[name] for name in self.built if name in patches}
 
     @property
     def version(self) -> str:
@@ -124,22 +176,11 @@ class Manifest:
     @property
     def pins(self) -> dict[str, str]:
         """Every locked package and its version."""
-        pins = {}
-        for line in self.lock.read_text().splitlines():
-            name = _locked_name(line)
-            if name:
-                pins[name] = line.partition("==")[2].split()[0]
-        return pins
+        return _pins(self.lock_text)
 
     def locked(self, wanted: Callable[[str], bool]) -> str:
         """Return the lines of the lock but those of the packages that are not wanted."""
-        lines, keep = [], True
-        for line in self.lock.read_text().splitlines(keepends=True):
-            name = _locked_name(line)
-            keep = wanted(name) if name else keep
-            if keep:
-                lines.append(line)
-        return "".join(lines)
+        return _part(self.lock_text, wanted)
 
 
 def implementations() -> list[str]:
@@ -165,7 +206,8 @@ def load_manifest(name: str) -> Manifest:
         raise InputError(f"{path} is not a valid manifest: {error}.") from error
     if not _NAME.fullmatch(about.name):
         raise InputError(f"{path}: the name {about.name!r} cannot be a folder's: choose another.")
-    for key in (about.script, about.requirements):
+    own = [one.requirements for one in about.strategy.values() if one.requirements]
+    for key in (about.script, about.requirements, *own, *about.build.patches.values()):
         if not (path.parent / key).is_file():
             raise InputError(f"{path} names {key!r}, which is not in its folder.")
     for device, support in about.on.items():
@@ -173,6 +215,9 @@ def load_manifest(name: str) -> Manifest:
             raise InputError(f"{path}: amp on {device} needs at least one of amp_dtypes.")
         if not any(device in one.backends for one in about.strategy.values()):
             raise InputError(f"{path}: no strategy has backends on {device}.")
+    for package in about.build.patches:
+        if package not in about.build.packages:
+            raise InputError(f"{path}: build has a patch for {package!r}, which it does not build.")
     _check_forms(path, about)
     variables = [text for support in about.on.values() for text in support.environment.values()]
     starts = [text for strategy in about.strategy.values() for text in strategy.start]
@@ -192,6 +237,21 @@ def _check_forms(path: Path, about: Description) -> None:
             raise InputError(f"{path}: forms names the loader {loader!r}, which no device has.")
         if form not in FORMS:
             raise InputError(f"{path}: forms names {form!r}, which is none of {', '.join(FORMS)}.")
+
+
+def _pins(lock: str) -> dict[str, str]:
+    versions = {_locked_name(line): line.partition("==")[2] for line in lock.splitlines()}
+    return {name: rest.split()[0] for name, rest in versions.items() if name}
+
+
+def _part(lock: str, wanted: Callable[[str], bool]) -> str:
+    lines, keep = [], True
+    for line in lock.splitlines(keepends=True):
+        name = _locked_name(line)
+        keep = wanted(name) if name else keep
+        if keep or line.startswith("--"):  # options are for all
+            lines.append(line)
+    return "".join(lines)
 
 
 def _locked_name(line: str) -> str:

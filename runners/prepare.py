@@ -37,7 +37,7 @@ LEAST_FREE_BYTES = 16 * 2**20
 class Prepared:
     """A request that was checked against this machine; nothing is written or started yet.
 
-    `failed` says of implementations why they have no environment, or no batch that trains;
+    `failed` says of environments why they could not be built, or have no batch that trains;
     `found` tells of the batches that were searched.
     """
 
@@ -62,18 +62,20 @@ class Prepared:
         return [*self.selection.plan.notes, *self.found, *self.data.notes, *left_out]
 
     @property
-    def installed(self) -> dict[str, Installed]:
-        """Each implementation with its interpreter, whether or not that is there already."""
-        return {
-            name: Installed(manifest, python_of(environment_folder(manifest, paths.ENVIRONMENTS)))
-            for name, manifest in self.selection.manifests.items()
-        }
+    def installed(self) -> dict[tuple[str, str], Installed]:
+        """Implementation and strategy with their interpreter, whether or not that is there yet."""
+        installed = {}
+        for case in self.selection.plan.cases:
+            manifest = self.selection.environment_of(case)
+            python = python_of(environment_folder(manifest, paths.ENVIRONMENTS))
+            installed[case.implementation, case.strategy] = Installed(manifest, python)
+        return installed
 
     def built(self, store: Path, named_python: str | None, console: Console) -> "Prepared":
-        """Build the environments that are missing; implementations that get none are left out."""
+        """Build the environments that are missing; cases that get none are left out."""
         _check_space(self.resumed or store)
         unbuilt = ensure_environments(
-            self.selection.manifests, paths.ENVIRONMENTS, named_python, console
+            self.selection.environments, paths.ENVIRONMENTS, named_python, console
         )
         if unbuilt and self.resumed:
             raise InputError(" ".join(unbuilt.values()))
@@ -82,7 +84,7 @@ class Prepared:
     def sized(self, store: Path, console: Console) -> "Prepared":
         """Search the largest batches, where they are asked for and not known.
 
-        Implementations whose search fails are left out; `BenchmarkError` where no other is left.
+        Environments whose search fails are left out; `BenchmarkError` where no other is left.
         """
         if self.request.batch_size != MAX or self.resumed:
             return self
@@ -91,10 +93,13 @@ class Prepared:
         failed: dict[str, str] = {}
         answers: dict[Case, Answer] = {}
         for case in to_search(self.selection.plan.cases):
-            name = case.implementation
+            name = self.selection.environment_of(case).environment_name
             if name in failed:
                 continue
-            facts = environment["frameworks"][name]
+            facts = {
+                **environment["frameworks"][case.implementation],
+                **environment["environments"][name],
+            }
             try:
                 answers[case.settings] = search.largest(case, facts, place)
             except BenchmarkError as error:
@@ -149,10 +154,11 @@ class Prepared:
         return replace(self, selection=selection, failed={**self.failed, **failed})
 
     def _environment(self) -> dict[str, Any]:
-        manifests = self.selection.manifests
+        selection = self.selection
         return {
             "machine": msgspec.to_builtins(self.machine),
-            "frameworks": {name: _framework_facts(one) for name, one in manifests.items()},
+            "frameworks": {n: _framework_facts(one) for n, one in selection.manifests.items()},
+            "environments": {n: _environment_facts(o) for n, o in selection.environments.items()},
             "hosts": self.hosts,
             "data": self.data.facts(),
             "dlscale": source_facts(paths.ROOT),
@@ -246,8 +252,19 @@ def _framework_facts(manifest: Manifest) -> dict[str, Any]:
         "published": about.published,
         "version": manifest.version,
         "python": about.python,
-        "lock_sha256": hashlib.sha256(manifest.lock.read_bytes()).hexdigest(),
         "scripts_sha256": digest.hexdigest(),
+    }
+
+
+def _environment_facts(manifest: Manifest) -> dict[str, Any]:
+    """Return what an environment was made of; its folder's name says with which tools, too."""
+    return {
+        "folder": environment_folder(manifest, paths.ENVIRONMENTS).name,
+        "lock_sha256": hashlib.sha256(manifest.lock_text.encode()).hexdigest(),
+        "patches_sha256": {
+            name: hashlib.sha256(patch.read_bytes()).hexdigest()
+            for name, patch in manifest.patches.items()
+        },
     }
 
 
@@ -271,8 +288,11 @@ def _check_same(was: dict[str, Any], now: dict[str, Any], folder: Path) -> None:
     ):
         _check_part(part, section(was, part), now[part], keys, folder)
     for name, facts in now["frameworks"].items():
-        keys = ["version", "python", "lock_sha256", "scripts_sha256"]
+        keys = ["version", "python", "scripts_sha256"]
         _check_part(name, framework_facts(was, name), facts, keys, folder)
+    for name, facts in now["environments"].items():
+        before = section(section(was, "environments"), name)
+        _check_part(f"environment of {name}", before, facts, ["lock_sha256", "folder"], folder)
 
 
 def _check_part(

@@ -46,10 +46,25 @@ class Selection:
                 )
         return forms
 
-    def without(self, names: Container[str]) -> "Selection":
-        """Return the selection without these implementations and their cases."""
-        kept = {name: one for name, one in self.manifests.items() if name not in names}
-        cases = [case for case in self.plan.cases if case.implementation in kept]
+    def environment_of(self, case: "Case") -> Manifest:
+        """Return the case's implementation with the environment of its strategy."""
+        return self.manifests[case.implementation].for_strategy(case.strategy)
+
+    @property
+    def environments(self) -> dict[str, Manifest]:
+        """The environments that the cases need, by name."""
+        needed = [self.environment_of(case) for case in self.plan.cases]
+        return {one.environment_name: one for one in needed}
+
+    def without(self, environments: Container[str]) -> "Selection":
+        """Return the selection without what needs these environments."""
+        cases = [
+            case
+            for case in self.plan.cases
+            if self.environment_of(case).environment_name not in environments
+        ]
+        left = {case.implementation for case in cases}
+        kept = {name: one for name, one in self.manifests.items() if name in left}
         return replace(self, manifests=kept).with_cases(cases)
 
     def with_cases(self, cases: list["Case"]) -> "Selection":
@@ -71,6 +86,26 @@ def load_manifests(words: list[str]) -> dict[str, Manifest]:
                 "give one of them another name in its benchmark.toml."
             )
     return manifests
+
+
+def environments_for(
+    manifests: dict[str, Manifest], strategies: list[str] | None
+) -> dict[str, Manifest]:
+    """Return the environments of strategies, by name; `all` are all, and none each one's first.
+
+    Of several implementations those count that have such a strategy.
+    """
+    wanted: list[Manifest] = []
+    known = dict.fromkeys(name for one in manifests.values() for name in one.about.strategy)
+    for manifest in manifests.values():
+        own = list(manifest.about.strategy)
+        names = own[:1] if strategies is None else strategies
+        names = own if names == [ALL] else names
+        wanted += [manifest.for_strategy(name) for name in names if name in own]
+    for name in strategies or []:
+        if name not in {*known, ALL}:
+            raise InputError(f"STRATEGY={name!r} is none of {', '.join(known)}: choose of these.")
+    return {one.environment_name: one for one in wanted}
 
 
 def select(request: Request, machine: Machine, hosts: int | None) -> Selection:

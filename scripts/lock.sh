@@ -14,6 +14,11 @@ for manifest in benchmarks/*/benchmark.toml; do
     python=$(sed -n 's/^python = "\(.*\)"$/\1/p' "$manifest")
     constraints=$folder/build-constraints.txt  # of what has no build, and is asked what it needs
     [ -f "$constraints" ] || constraints=/dev/null
-    compile --build-constraint "$constraints" --python-version "$python" --python-platform linux "$folder/requirements.in" \
-        -o "$folder/requirements.lock"
+    # requirements.in, and what single strategies need beside it
+    for wanted in "$folder"/requirements.in $(find "$folder" -name '*.in' ! -name requirements.in); do
+        beside=/dev/null
+        [ "$wanted" = "$folder/requirements.in" ] || beside=$folder/requirements.lock
+        compile --build-constraint "$constraints" --python-version "$python" \
+            --python-platform linux "$wanted" -c "$beside" -o "${wanted%.in}.lock"
+    done
 done

@@ -16,6 +16,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="framework",
         help="an implementation, several with commas between them, or all (default)",
     )
+    parser.add_argument(
+        "--strategy",
+        type=options.names,
+        metavar="LIST",
+        help="strategies whose environments are made, or all (default: each framework's first)",
+    )
     parser.add_argument("--python", metavar="PATH", help="Python for the framework's environment")
     parser.add_argument(
         "--environments",
@@ -30,9 +36,9 @@ def run(args: argparse.Namespace) -> int:
     """Run `dlscale build`."""
     from runners.build import ensure_environments
     from runners.progress import progress_console
-    from runners.selection import load_manifests
+    from runners.selection import environments_for, load_manifests
 
     manifests = load_manifests(args.frameworks.split(","))
-    home = args.environments
-    unbuilt = ensure_environments(manifests, home, args.python, progress_console())
+    wanted = environments_for(manifests, args.strategy)
+    unbuilt = ensure_environments(wanted, args.environments, args.python, progress_console())
     return 2 if unbuilt else 0

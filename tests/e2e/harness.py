@@ -29,10 +29,15 @@ NETWORK = Path(__file__).parent / "network"
 QUICK = ["--image-size=64", "--batch=4", "--warmup=1", "--steps=3"]
 
 
-def environment(framework):
-    """Return the interpreter of a framework's environment, built if need be; the sample too."""
+def environment(framework, strategy=""):
+    """Return the interpreter of a framework's environment, built if need be; the sample too.
+
+    Where a strategy has its own environment, name it.
+    """
     ensure_sample(SAMPLE, Console(stderr=True))
-    return python_of(ensure_environment(load_manifest(framework), paths.ENVIRONMENTS))
+    manifest = load_manifest(framework)
+    manifest = manifest.for_strategy(strategy) if strategy else manifest
+    return python_of(ensure_environment(manifest, paths.ENVIRONMENTS))
 
 
 def sample_for(form):
@@ -149,7 +154,8 @@ def run_script(framework, python, script, folder, case, **place):
         "seed": 0,
         "timeout": 300.0,
     }
-    place = Place(installed={framework: Installed(manifest, python)}, **{**where, **place})
+    installed = {(framework, case.strategy): Installed(manifest, python)}
+    place = Place(installed=installed, **{**where, **place})
     record = run_one(case, 1, place, folder)
     logs = [mllog.read(path.read_bytes()) for path in sorted(folder.glob("rank*.log"))]
     return judge(record, logs), record

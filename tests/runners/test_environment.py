@@ -46,6 +46,7 @@ def toy(tmp_path, monkeypatch, capfd):
 
     return SimpleNamespace(
         home=home,
+        files=folder,
         lock=lock,
         rename=rename,
         manifest=manifest,
@@ -89,6 +90,7 @@ def test_one_of_another_implementation_of_the_framework_is_kept(toy):
 def test_a_tool_that_changes_the_build_changes_the_environment(toy, monkeypatch):
     build = '[build]\npackages = ["x"]\noptional_tools = ["toy-mpicc"]\n'
     toy.rename("[on.cpu]\n", f"{build}[on.cpu]\n")
+    toy.lock("x==1.0 --hash=sha256:00\n")
     without = toy.folder()
     monkeypatch.setattr(shutil, "which", lambda tool: f"/usr/bin/{tool}")
     assert toy.folder() != without
@@ -209,7 +211,8 @@ def test_a_home_that_cannot_be_written_is_refused(toy):
     assert "cannot be built: File exists" in refused(toy)
 
 
-BACKEND = """
+BACKEND = """\
+MODULE = ""
 import os
 import zipfile
 
@@ -221,7 +224,7 @@ assert os.environ["PATH"].startswith({home!r})
 def build_wheel(folder, config_settings=None, metadata_directory=None):
     name = "built-1.0-py3-none-any.whl"
     with zipfile.ZipFile(os.path.join(folder, name), "w") as file:
-        file.writestr("built.py", "")
+        file.writestr("built.py", MODULE)
         file.writestr("built-1.0.dist-info/METADATA", {metadata!r})
         file.writestr("built-1.0.dist-info/WHEEL", {about!r})
         file.writestr("built-1.0.dist-info/RECORD", "")
@@ -281,3 +284,62 @@ def test_a_package_is_built_from_source_against_the_others(built, tmp_path, monk
 
 def test_a_tool_that_a_build_needs_is_named(built):
     assert "needs a-tool, and it is not on PATH" in refused(built)
+
+
+PATCH = """\
+--- a/backend.py
++++ b/backend.py
+@@ -1,2 +1,2 @@
+-MODULE = ""
++MODULE = "changed = True"
+ import os
+"""
+
+
+@pytest.fixture
+def patched(built):
+    """Let the source be changed before it is built."""
+    built.rename('tools = ["a-tool"]', 'patches = { built = "built.patch" }')
+    (built.files / "built.patch").write_text(PATCH)
+    return built
+
+
+def test_a_source_is_patched_before_it_is_built(patched):
+    folder, _ = patched.ensure()
+    subprocess.run([python_of(folder), "-c", "import built; assert built.changed"], check=True)
+    assert not (folder / "source").exists()
+    (patched.files / "built.patch").write_text(PATCH.replace("True", "1"))
+    assert patched.folder() != folder
+
+
+def test_a_patch_that_does_not_fit_is_refused(patched):
+    (patched.files / "built.patch").write_text(PATCH.replace("import os", "import sys"))
+    assert "built.patch does not fit built-1.0.tar.gz: `patch` failed as shown" in refused(patched)
+
+
+def test_a_source_to_patch_has_the_hash_of_the_lock(patched):
+    lock = patched.files / "requirements.lock"
+    text = lock.read_text()
+    where = text.index("--hash=sha256:") + len("--hash=sha256:")
+    lock.write_text(text[:where] + "0" * 64 + text[where + 64 :])
+    assert "built.patch is for could not be fetched: `pip download` failed" in refused(patched)
+
+
+def test_patch_itself_is_named_where_it_is_not_there(patched, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda _tool: None)
+    assert "needs patch, and it is not on PATH" in refused(patched)
+
+
+def test_a_strategy_that_needs_more_has_an_environment_of_its_own(toy, tmp_path):
+    own = '[strategy.own]\nstart = []\nbackends = { cpu = ["gloo"] }\nrequirements = "own.lock"\n'
+    toy.rename("[on.cpu]\n", f"{own}[on.cpu]\n")
+    digest = hashlib.sha256(wheel(tmp_path).read_bytes()).hexdigest()
+    options = f"--find-links {tmp_path}\n--no-index\n"
+    (toy.files / "own.lock").write_text(f"{options}tiny==1.0 --hash=sha256:{digest}\n")
+    mine = toy.manifest().for_strategy("own")
+    folders = [toy.ensure()[0], ensure_environment(mine, toy.home), toy.ensure()[0]]
+    assert folders[0] == folders[2]
+    has_tiny = [(one / "lib/python3.11/site-packages/tiny.py").exists() for one in folders[:2]]
+    assert has_tiny == [False, True]
+    toy.lock("tiny==1.0 --hash=sha256:00\n")  # what both name is the implementation's
+    assert toy.manifest().for_strategy("own").lock_text.count("tiny==") == 1

@@ -87,6 +87,36 @@ def test_one_that_cannot_be_built_is_left_out_and_told(tmp_path, toys):
     assert all((folder / "dlscale-complete").exists() for folder in half_built)
 
 
+OWN = """
+[strategy.own]
+start = ["{folder}/launch.py", "--nodes={nodes}", "--node-rank={node_rank}", "--devices={devices}"]
+backends = { cpu = ["gloo"] }
+requirements = "own.lock"
+
+[on.cpu]
+"""
+
+
+def test_a_strategy_without_its_environment_is_left_out_and_the_others_run(tmp_path, toys):
+    folder = toys("two")
+    manifest = folder / "benchmark.toml"
+    manifest.write_text(manifest.read_text().replace("[on.cpu]\n", OWN, 1))
+    (folder / "own.lock").write_text("# nothing more")
+    bench = Several(tmp_path, [folder], "--devices=1", "--repeats=1", "--strategy=ddp,own")
+    shown = bench.here("bench", str(folder), *bench.options, "--dry-run").stdout
+    pythons = re.findall(r"(\S+)/bin/python", shown)
+    assert len(set(pythons)) == 2
+    (folder / "own.lock").write_text(BROKEN)
+    done = bench.run()
+    assert done.returncode == 1
+    assert bench.record.left_out.keys() == {"two+own"}
+    assert [case.strategy for case in bench.record.cases] == ["ddp"]
+    assert bench.record.environment["environments"].keys() == {"two"}
+    only = Several(tmp_path / "only", [folder], "--devices=1", "--strategy=own").run()
+    assert only.returncode == 2
+    assert "environment of two+own" in only.stderr.splitlines()[-1]
+
+
 def test_where_none_can_be_built_that_is_the_end(tmp_path, toys):
     folders = [toys("broken", lock=BROKEN), toys("broken2", lock=BROKEN)]
     done = Several(tmp_path, folders, "--devices=1").run()
@@ -124,6 +154,9 @@ def test_build_makes_several_at_once(tmp_path, toys):
         "two: built",
     ]
     assert all(is_built(load_manifest(str(folder)), home) for folder in folders)
+    command = [sys.executable, "-m", "runners.cli", "build", str(folders[0]), "--strategy=none"]
+    refused = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "STRATEGY='none' is none of ddp" in refused.stderr
 
 
 def test_build_names_who_failed_and_makes_the_rest(tmp_path, toys):
