@@ -5,10 +5,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import settings
 
 from results.case import Case
 from results.record import RepeatRecord, RunRecord, write_record
 from results.verdict import PARAMETERS
+
+# A loaded machine is slow, and that is no fault.
+settings.register_profile("dlscale", deadline=None)
+settings.load_profile("dlscale")
 
 CASE = Case(
     implementation="pytorch",
