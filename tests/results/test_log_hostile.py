@@ -74,7 +74,7 @@ def test_any_bytes_are_survived(data):
     sane(data)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_any_pieces_of_logs_are_survived(data):
     pieces = data.draw(

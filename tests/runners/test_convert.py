@@ -77,7 +77,7 @@ def refusal(*arguments, **options):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_any_names_sizes_and_labels_come_back(form, data):
     blanks = "" if form == "filelist" else " \u3000"
@@ -123,7 +123,6 @@ def test_a_tfrecord_says_what_imagenets_do(tmp_path):
     )
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.binary(max_size=9) | st.just(MAGIC) | st.just(bytes(4)), max_size=9).map(b"".join)
 )

@@ -156,21 +156,19 @@ def check(content):
         return check_image_folder(tree(Path(name), {"a/1.JPEG": content}))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(cut=st.integers(0, len(WITH_THUMBNAIL) - 1))
 def test_cut_anywhere_is_seen_in_spite_of_a_thumbnail(cut):
     with pytest.raises(InputError):
         check(WITH_THUMBNAIL[:cut])
 
 
-@settings(deadline=None)
 @given(trailer=st.binary() | st.integers(0, 100_000).map(bytes))
 def test_whole_with_anything_behind_the_end(trailer):
     content = WITH_THUMBNAIL + trailer
     assert check(content).mean_bytes == len(content)
 
 
-@settings(deadline=None)
 @given(content=st.binary() | st.binary().map(lambda data: b"\xff\xd8" + data))
 def test_any_file_is_accepted_or_refused(content):
     try:

@@ -87,7 +87,7 @@ def test_sizes_and_settings_are_distributed_as_imagenets(whole):
     assert np.quantile(lengths, 0.95) > 180_000
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 2**128), index=st.integers(0, 2_000_000))
 def test_any_seed_gives_an_image_that_decodes(seed, index):
     image = Image.open(io.BytesIO(sample._jpeg(seed, index)))
@@ -224,7 +224,7 @@ def test_not_whole_if_another_generator_made_it(small, monkeypatch):
     assert not is_whole(small)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(record=st.binary() | st.sampled_from([b"{}", b"null", b'{"images":3}', b"[" * 9999]))
 def test_any_record_is_read(tmp_path_factory, record):
     folder = tmp_path_factory.getbasetemp()
