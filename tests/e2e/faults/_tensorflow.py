@@ -5,7 +5,8 @@ import os
 
 import tensorflow as tf
 
-RANK = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
+TASK = json.loads(os.environ.get("TF_CONFIG", "{}")).get("task", {"type": "worker", "index": 0})
+RANK = TASK["index"] if TASK["type"] == "worker" else None  # servers and coordinators are no ranks
 
 
 def before_step(number, act):
