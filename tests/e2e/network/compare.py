@@ -1,8 +1,19 @@
 """How far a framework's figures are from PyTorch's; see reference.py."""
 
 import json
+import math
 
 import numpy as np
+
+ONE_IMAGE = (1, 3, 224, 224)  # whose multiply-adds are counted
+
+
+def multiply_adds(places, weight):
+    """Return a layer's: every weight takes part once in each place of the output.
+
+    `places` is the output's shape without batch and channels, `weight` the weights' shape.
+    """
+    return math.prod(places) * math.prod(weight)
 
 
 def difference(mine, wanted):
@@ -39,6 +50,6 @@ def section(reference, prefix):
     }
 
 
-def tell(**differences):
-    """Print the differences for the test that started this script."""
-    print("differences:", json.dumps(differences))
+def tell(**found):
+    """Print the differences, and the multiply-adds, for the test that started this script."""
+    print("found:", json.dumps(found))

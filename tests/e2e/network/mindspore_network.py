@@ -15,7 +15,7 @@ reference = np.load(sys.argv.pop())
 
 import mindspore
 import train
-from mindspore import Parameter, Tensor, nn
+from mindspore import Parameter, Tensor, nn, ops
 
 mindspore.set_device("CPU")
 NAMES = {"running_mean": "moving_mean", "running_var": "moving_variance"}
@@ -70,6 +70,20 @@ def sgd_alone():
     return compare.moved({"sgd": sgd["weight"]}, after, {"sgd": sgd["after"]})
 
 
+def multiply_adds():
+    """Return those of one image, counted at the layers that have weights for them."""
+    model, counts = train.build_network(), []
+
+    def count(layer, _images, output):
+        counts.append(compare.multiply_adds(output.shape[2:], layer.weight.shape))
+
+    for _, layer in model.cells_and_names():
+        if isinstance(layer, (nn.Conv2d, nn.Dense)):
+            layer.register_forward_hook(count)
+    model(ops.zeros(compare.ONE_IMAGE))
+    return sum(counts)
+
+
 images = Tensor(reference["images"])
 labels = Tensor(reference["labels"].astype(np.int32))
 inference, training = logits(images)
@@ -78,6 +92,7 @@ compare.tell(
     inference=compare.difference(inference, reference["inference"]),
     training=compare.difference(training, reference["training"]),
     losses=compare.difference(losses, reference["losses"]),
+    multiply_adds=multiply_adds(),
     sgd=sgd_alone(),
     **compare.moved_parts(given, after, compare.section(reference, "after:")),
 )

@@ -82,6 +82,19 @@ def sgd_alone():
     return compare.moved({"sgd": sgd["weight"]}, names, {"sgd": sgd["after"]})
 
 
+def multiply_adds():
+    """Return those of one image, counted at the layers that have weights for them."""
+    layers = train.build_network(compare.ONE_IMAGE[2])(mx.sym.var("data")).get_internals()
+    given, outputs, _ = layers.infer_shape(data=compare.ONE_IMAGE)
+    shapes = dict(zip(layers.list_outputs(), outputs, strict=True))
+    weights = zip(layers.list_arguments(), given, strict=True)
+    return sum(
+        compare.multiply_adds(shapes[name.replace("_weight", "_fwd_output")][2:], shape)
+        for name, shape in weights
+        if name.endswith("_weight")
+    )
+
+
 PICKLED = pickle.dumps(optimiser.MomentumSGD(rate_of_step), 0)
 inference, training = logits()
 losses, after = steps()
@@ -89,6 +102,7 @@ compare.tell(
     inference=compare.difference(inference, reference["inference"]),
     training=compare.difference(training, reference["training"]),
     losses=compare.difference(losses, reference["losses"]),
+    multiply_adds=multiply_adds(),
     sgd=sgd_alone(),
     **compare.moved_parts(given, after, compare.section(reference, "after:")),
 )

@@ -71,6 +71,21 @@ def sgd_alone(step_of):
     return compare.moved({"sgd": sgd["weight"]}, after, {"sgd": sgd["after"]})
 
 
+def multiply_adds():
+    """Return those of one image, counted at the layers that have weights for them."""
+    model, counts = train.build_network(), []
+
+    def count(layer, _images, output):
+        counts.append(compare.multiply_adds(output.shape[2:], layer.weight.shape))
+
+    for layer in model.modules():
+        if isinstance(layer, (flow.nn.Conv2d, flow.nn.Linear)):
+            layer.register_forward_hook(count)
+    with flow.no_grad():
+        model(flow.zeros(compare.ONE_IMAGE))
+    return sum(counts)
+
+
 images, labels = flow.tensor(reference["images"]), flow.tensor(reference["labels"])
 inference, training = logits(images)
 wanted = compare.section(reference, "after:")
@@ -81,6 +96,7 @@ compare.tell(
     inference=compare.difference(inference, reference["inference"]),
     training=compare.difference(training, reference["training"]),
     losses=compare.difference(losses, reference["losses"]),
+    multiply_adds=multiply_adds(),
     sgd=max(sgd_alone(step_of) for step_of in train.STRATEGIES.values()),
     graph=compare.moved_parts(given, after_graph, wanted)["weights"],
     **compare.moved_parts(given, after, wanted),

@@ -81,6 +81,22 @@ def sgd_alone():
     return compare.moved({"sgd": sgd["weight"]}, after, {"sgd": sgd["after"]})
 
 
+def multiply_adds():
+    """Return those of one image, counted at the layers that have weights for them."""
+    paddle.set_default_dtype("float32")
+    model, counts = train.build_network(), []
+
+    def count(layer, _images, output):
+        counts.append(compare.multiply_adds(output.shape[2:], layer.weight.shape))
+
+    for layer in model.sublayers():
+        if isinstance(layer, (paddle.nn.Conv2D, paddle.nn.Linear)):
+            layer.register_forward_post_hook(count)
+    with paddle.no_grad():
+        model(paddle.zeros(compare.ONE_IMAGE, "float32"))
+    return sum(counts)
+
+
 images, labels = map(paddle.to_tensor, (reference["images"], reference["labels"]))
 inference, training = logits(images)
 losses, after = steps(images, labels)
@@ -88,6 +104,7 @@ compare.tell(
     inference=compare.difference(inference, reference["inference"]),
     training=compare.difference(training, reference["training"]),
     losses=compare.difference(losses, reference["losses"]),
+    multiply_adds=multiply_adds(),
     sgd=sgd_alone(),
     **compare.moved_parts(given, after, compare.section(reference, "after:")),
 )

@@ -11,6 +11,7 @@ Runs in PyTorch's environment. FILE holds:
 - `losses`: the smoothed loss of each step of momentum SGD on that batch, one rate each, in float64;
 - `after:NAME` for each entry after those steps, in float64: a gradient of this network in float32
   is right to a few thousandths only, and steps make more of it;
+- `multiply_adds` of one image of 224 pixels, as PyTorch counts them;
 - `sgd:weight` (K,), `sgd:gradients` (3, K), `sgd:after` (K,): those steps of the optimiser alone,
   on gradients that are given. The weights are so large that weight decay shows.
 """
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 sys.path[:0] = [str(BENCHMARKS / "pytorch"), str(BENCHMARKS)]
@@ -79,6 +81,12 @@ def losses_of_steps(model, images, labels):
         yield loss.item()
 
 
+def multiply_adds():
+    with torch.device("meta"), FlopCounterMode(display=False) as counter:
+        train.build_network()(torch.empty(2, 3, 224, 224))
+    return counter.get_total_flops() // 2 // 2  # two images, two operations each
+
+
 def main():
     torch.manual_seed(0)
     torch.set_num_threads(2)
@@ -96,6 +104,7 @@ def main():
     found["losses"] = np.array(list(losses_of_steps(model, images.double(), labels)))
     found.update(entries(model, "after:"))
     found.update(sgd_alone())
+    found["multiply_adds"] = np.array(multiply_adds())
     np.savez(OUTPUT, **found)
 
 

@@ -54,6 +54,16 @@ def sgd_alone():
     return compare.moved({"sgd": given["weight"]}, names, {"sgd": given["after"]})
 
 
+def multiply_adds():
+    """Return those of one image, counted at the layers that have weights for them."""
+    model = network.resnet50(compare.ONE_IMAGE[2], "channels_last")
+    return sum(
+        compare.multiply_adds(layer.output.shape[1:-1], layer.kernel.shape)
+        for layer in model.layers
+        if hasattr(layer, "kernel")
+    )
+
+
 def loss_scale_is_torchs():
     """An overflow halves the scale and leaves its step out; enough good steps double it."""
     optimiser.GROWTH_STEPS = 2
@@ -101,6 +111,7 @@ def main():
         training=training,
         channels_first=first,
         losses=compare.difference(losses, reference["losses"]),
+        multiply_adds=multiply_adds(),
         sgd=sgd_alone(),
         **compare.moved_parts(given, after, compare.section(reference, "after:")),
     )
