@@ -1,8 +1,8 @@
 """Train ResNet-50 v1.5 with PyTorch, and log when each step ended.
 
 The network is torchvision's resnet50; ranks are kept in step by DistributedDataParallel or FSDP2
-(NCCL on GPUs, gloo on CPUs), or there is but one, whose GPUs DataParallel feeds. Start it with
-torchrun, or alone for one rank:
+(NCCL on GPUs, gloo on CPUs), or by Horovod (gloo or MPI), or there is but one, whose GPUs
+DataParallel feeds. Start it with torchrun or horovodrun, or alone for one rank:
 
     python train.py --batch-size 32 --warmup 5 --steps 20 --data DIR/train
 """
@@ -19,9 +19,17 @@ from common import arguments, checks
 from common.step_log import StepLog
 
 args = arguments.parse_arguments(__doc__)
-rank = int(os.environ.get("RANK", "0"))
-local_rank = int(os.environ.get("LOCAL_RANK", "0"))
-world_size = int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def from_launcher(alone, *names):
+    """Return what torchrun, horovodrun or Open MPI's mpirun told this process."""
+    return int(next((os.environ[name] for name in names if name in os.environ), alone))
+
+
+rank = from_launcher(0, "RANK", "HOROVOD_RANK", "OMPI_COMM_WORLD_RANK")
+local_rank = from_launcher(0, "LOCAL_RANK")
+world_size = from_launcher(1, "WORLD_SIZE", "HOROVOD_SIZE", "OMPI_COMM_WORLD_SIZE")
+by_horovod = args.strategy == "horovod" and world_size > 1
 log = StepLog(args.log_dir, rank, world_size)  # before the long imports: their errors belong there
 
 import loaders
@@ -31,6 +39,9 @@ from torch import distributed
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
+
+if by_horovod:
+    import horovod.torch as hvd
 
 
 class HostClock:
@@ -102,6 +113,9 @@ def keep_in_step(model, compiled):
         return torch.nn.DataParallel(compiled, list(range(args.devices_per_rank)))
     if world_size == 1:
         return compiled
+    if by_horovod:  # which averages in its optimiser
+        hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+        return compiled
     if args.strategy == "fsdp":
         for block in model.modules():
             if isinstance(block, torchvision.models.resnet.Bottleneck):
@@ -139,7 +153,9 @@ def main():
         {"bf16": torch.bfloat16, "fp16": torch.float16}[args.amp_dtype] if amp else torch.float32
     )
 
-    if world_size > 1:
+    if by_horovod:
+        hvd.init()
+    elif world_size > 1:
         through = args.backend or {"cuda": "nccl", "cpu": "gloo"}[args.device]
         distributed.init_process_group(through)
     global_batch = arguments.require_global_batch(args, world_size)
@@ -151,12 +167,15 @@ def main():
     model = build_network()
     parameters = sum(p.numel() for p in model.parameters() if p.requires_grad)
     log.event("parameter_count", parameters)
-    # FSDP cuts weights along their first dimension, and takes them in the usual order alone.
-    sharded = args.strategy == "fsdp" and world_size > 1
-    model = model.to(device, memory_format=torch.contiguous_format if sharded else layout)
+    # FSDP cuts weights along their first dimension, and Horovod sends memory as it lies: both take
+    # weights in the usual order alone.
+    usual = args.strategy in {"fsdp", "horovod"} and world_size > 1
+    model = model.to(device, memory_format=torch.contiguous_format if usual else layout)
     trained = keep_in_step(model, torch.compile(model) if args.compile else model)
     loss_of = build_loss().to(device)
     optimiser = build_optimiser(model, arguments.learning_rate(1, global_batch))
+    if by_horovod:
+        optimiser = hvd.DistributedOptimizer(optimiser, model.named_parameters())
     scaler = torch.amp.GradScaler(args.device, enabled=dtype == torch.float16)
     autocast = torch.autocast(args.device, dtype=dtype) if amp else contextlib.nullcontext()
     batches = iter(loaders.batches(args, device, dtype, layout, rank, world_size))
@@ -175,7 +194,7 @@ def main():
         scaler.scale(loss).backward()
         scaler.step(optimiser)
         scaler.update()
-        optimiser.zero_grad(set_to_none=True)
+        optimiser.zero_grad()  # lets go of them
         losses.append(loss.detach())
         if step == args.warmup:
             log.phase("window")  # the last line before the window ends
@@ -188,7 +207,9 @@ def main():
     weights = [whole(weight).numpy() for weight in model.parameters()]
     checksums = [checks.weights_digest(weights)]
     log.event("weights_checksum", checksums[0])
-    if world_size > 1:
+    if by_horovod:
+        checksums = hvd.allgather_object(checksums[0])
+    elif world_size > 1:
         everyone = [None] * world_size
         distributed.all_gather_object(everyone, checksums[0])
         checksums = everyone
@@ -198,5 +219,14 @@ def main():
     return 1 if fault else 0
 
 
+def leave_at_once(*error):
+    """Print an error and end: else a rank of Horovod's would first wait for those that wait."""
+    sys.__excepthook__(*error)
+    sys.stderr.flush()
+    os._exit(1)
+
+
 if __name__ == "__main__":
+    if by_horovod:
+        sys.excepthook = leave_at_once
     sys.exit(main())
