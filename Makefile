@@ -99,8 +99,8 @@ list: $(VENV)/.driver ## show the implementations and what each supports
 lint: $(VENV)/.dev ## check style, formatting and types
 	@$(VENV)/bin/ruff check --quiet . && $(VENV)/bin/ruff format --quiet --check . && $(VENV)/bin/mypy
 
-# Two files of tests at once: a framework's ranks seldom keep two cores busy.
-PARALLEL = -n 2 --dist loadfile
+# Two files of tests at once, the long ones first: a framework's ranks seldom keep two cores busy.
+PARALLEL = -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: test
 test: lint ## run all tests, style and types too (half an hour)
