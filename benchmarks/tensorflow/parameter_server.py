@@ -26,6 +26,8 @@ worker_index = tf.distribute.coordinator.experimental_get_current_worker_index
 
 def run(args, job):
     """Do what is this process's task in the job; return the exit code."""
+    if args.compile:
+        raise RuntimeError("XLA compiles no step whose weights lie on servers: leave COMPILE out")
     cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
     workers = len(job["cluster"]["worker"])
     if cluster.task_type == "chief":
