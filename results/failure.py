@@ -25,7 +25,7 @@ _CONSEQUENCE = re.compile(
     r"SignalException|DistBackendError|DistNetworkError|Timed out waiting|torchrun_|exitcode|"
     r"errors_impl\.(?:Unavailable|Aborted|Cancelled)Error|Socket closed|failed call to cuInit|"
     r"data reader raises an exception|subprocess\.CalledProcessError|Exception in thread|"
-    r"Horovod detected that|Exit code: \d+$"
+    r"Horovod detected that|Exit code: \d+$|io_event_poller\.cpp.*EPOLLERR"
 )
 # How torchrun, start.py and OneFlow's launcher say that a rank was ended by a signal.
 _SIGNAL = re.compile(r"Signal \d+ \(\w+\)|Signals\.SIG\w+")
@@ -73,8 +73,10 @@ def explain(exit_codes: Sequence[int | None], logs: Mapping[str, str], *, oom_ki
     signals = _SIGNAL.findall("\n".join(last))
     # SIGTERM is what the launcher sent to the ranks that were left.
     gone = next((said for said in signals if "SIGTERM" not in said), "")
-    gone = f"a rank had {gone}" if gone else _silent(lines)
-    return Ending("failed", f"launcher {why}" + (f"; {gone}" if gone else ""), _tail(last))
+    said = [f"a rank had {gone}"] if gone else []
+    # A rank that is left can abort, and be the first that the launcher finds.
+    said += [_silent(lines)] if not gone or "SIGABRT" in gone else []
+    return Ending("failed", "; ".join([f"launcher {why}", *filter(None, said)]), _tail(last))
 
 
 def _silent(lines: Mapping[str, Sequence[str]]) -> str:

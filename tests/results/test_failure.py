@@ -131,6 +131,16 @@ Collective ops is aborted by: Socket closed
         ),
         (
             {
+                "rank0": "F2026 1 io_event_poller.cpp:95] Check failed: !(events & EPOLLERR) fd: 9",
+                "rank1": "training",
+                "launcher0": "died with <Signals.SIGABRT: 6>.",
+            },
+            0,
+            "failed",
+            "a rank had Signals.SIGABRT; rank1 broke off without a word, as when killed",
+        ),
+        (
+            {
                 "rank0": "RuntimeError: damaged image a.JPEG\n"
                 "SystemError: (Fatal) Blocking queue is killed because the data reader raises an "
                 "exception."

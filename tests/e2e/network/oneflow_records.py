@@ -29,6 +29,7 @@ def batches_of(folder, batch_size, rank, ranks):
 
 # Where no crop fits, OneFlow takes the largest from anywhere, and not from the middle.
 records.require_torchvisions(FILE, RECORDS, batches_of, sizes=1)
+records.require_colours(RECORDS, batches_of, jpeg=True)  # of a PNG its decoder crashes
 # OneFlow shuffles among more records than there are here: an epoch's end is not to be seen.
 (seen,) = records.shares_of(RECORDS, batches_of, epochs=8, ranks=1)
 assert set(seen) == set(range(records.SHARED))
