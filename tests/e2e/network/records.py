@@ -86,14 +86,17 @@ def require_torchvisions(file, folder, batches_of, sizes=3):
     assert abs(flipped - seen / 2) < 4.9 * (seen / 4) ** 0.5, (flipped, seen)
 
 
-def require_colours(folder, batches_of, *, jpeg=False):
+def require_colours(folder, batches_of):
     """Ask for what the pixels of one colour must come to, and for their labels."""
-    source = folder / ("colours-jpeg" if jpeg else "colours")
-    tolerance = 2 / 255 / STD.min() if jpeg else 1e-5
-    for images, labels in islice(batches_of(source, 4, 0, 1), 3):
+    for images, labels in islice(batches_of(folder / "colours", 4, 0, 1), 3):
         assert sorted(labels.tolist()) == [0, 1, 2, 3]
-        wanted = (COLOURS[labels] / 255 - MEAN) / STD
-        assert np.abs(images - wanted[:, :, None, None]).max() < tolerance
+        require_colours_of(images, labels, 1e-5)
+
+
+def require_colours_of(images, labels, tolerance):
+    """Ask for the colours that the labels stand for."""
+    wanted = (COLOURS[labels] / 255 - MEAN) / STD
+    assert np.abs(images - wanted[:, :, None, None]).max() < tolerance
 
 
 def shares_of(folder, batches_of, epochs, ranks=2, batch_size=3):
