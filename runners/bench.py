@@ -48,7 +48,7 @@ def run_all(run: Path, record: RunRecord, place: Place, progress: Progress) -> N
     A drift of the machine then falls on all cases alike. A repeat that fails is recorded, and
     the run goes on. Raises `InputError` where another process is at this run.
     """
-    with held(run / RUN_FILE, f"Run {run.name}"):
+    with held(run / RUN_FILE, f"Run {run.name} is going on in"):
         todo = list(missing(run, record))
         progress.start(record, done=len(record.cases) * record.repeats - len(todo))
         for case, repeat in todo:

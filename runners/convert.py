@@ -5,12 +5,11 @@ whole; `form.json` is written when all are there and have been read again.
 """
 
 import errno
-import fcntl
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -31,6 +30,7 @@ from runners.forms.index import (
 )
 from runners.forms.registry import FORMS
 from runners.forms.tree import ShardPlan, Tree, plan_tree
+from runners.lock_file import held
 from runners.pool import run_in_processes, told_to_stop
 
 UNFINISHED = ".unfinished"
@@ -79,7 +79,7 @@ def convert(
         _require_ours(to, form, tree)
         work.mkdir(parents=True, exist_ok=True)
         job = Job(form.name, str(tree.root))
-        with _alone(work):
+        with held(work, f"{work.parent} is being written by"):
             write_atomically(work / JOB, msgspec.json.encode(job))
             done = _kept(to, form, tree)
             if not form.lists:
@@ -192,25 +192,6 @@ def _require_ours(to: Path, form: Form, tree: Tree) -> None:
             f"{to} holds {strangers[0]!r}, which this conversion did not make: name an empty "
             "folder, or one that is not there yet."
         )
-
-
-@contextmanager
-def _alone(work: Path) -> Iterator[None]:
-    """Hold a folder for this process; the lock goes with the process, however that ends."""
-    handle = os.open(work, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InputError(
-                f"{work.parent} is being written by another process: wait for its end, or stop it."
-            ) from error
-        except OSError as error:  # a file system without locks
-            if error.errno not in {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP}:
-                raise
-        yield
-    finally:
-        os.close(handle)
 
 
 def _manifest(work: Path, number: int) -> Path:

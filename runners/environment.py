@@ -5,20 +5,19 @@ source, so a changed lock gets a new one; a folder counts only once its last fil
 written. A strategy that needs more than the others has an environment of its own.
 """
 
-import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
 
 from results.errors import InputError
 from runners.interpreter import find_python
+from runners.lock_file import in_turn
 from runners.machine import usable_cores
 from runners.manifest import Manifest, implementations, load_manifest
 from runners.patched_source import patched_source
@@ -61,8 +60,7 @@ def ensure_environment(manifest: Manifest, home: Path, named_python: str | None 
     if _whole(folder):
         return folder
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        with _one_at_a_time(home / f".{manifest.about.framework}.lock"):
+        with in_turn(home / manifest.about.framework):
             if not _whole(folder):
                 try:
                     _build(manifest, folder, named_python)
@@ -168,11 +166,3 @@ def _remove_older(manifest: Manifest, folder: Path) -> None:
             and (other / "pyvenv.cfg").exists()
         ):
             shutil.rmtree(other, ignore_errors=True)
-
-
-@contextmanager
-def _one_at_a_time(lock: Path) -> Iterator[None]:
-    """Let one process at a time build a framework's; others wait and then find it built."""
-    with lock.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -115,7 +115,7 @@ def ensure_form(source: Path, form: str, to: Path, console: Console) -> None:
     """Convert images where that was not done yet, or where they have changed since."""
     if _is_converted(source, form, to):
         return
-    with in_turn(to):
+    with _in_turn(to):
         if _is_converted(source, form, to):
             return
         if holds_form(to):
@@ -130,6 +130,17 @@ def _is_converted(source: Path, form: str, to: Path) -> bool:
             check_form(to)
             return read_index(to).plan == plan_tree(source, FORMS[form]).digest
     return False
+
+
+@contextmanager
+def _in_turn(folder: Path) -> Iterator[None]:
+    try:
+        with in_turn(folder):
+            yield
+    except OSError as error:
+        raise InputError(
+            f"{folder} cannot be made ({error.strerror}): make {folder.parent} writable."
+        ) from error
 
 
 @contextmanager
@@ -157,7 +168,7 @@ def ensure_sample(
 
     if is_made():
         return
-    with in_turn(folder), Progress(console=console, transient=True) as bar:
+    with _in_turn(folder), Progress(console=console, transient=True) as bar:
         if is_made():
             return
         task = bar.add_task(f"Making {images} JPEGs in {folder}", total=None)

@@ -90,8 +90,7 @@ class Search:
         folder = self.home / f"{case.implementation}-{key}"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / "lock").touch()
-            with held(folder / "lock", f"The search for the largest batch in {folder}"):
+            with held(folder, f"The search for the largest batch in {folder} is going on in"):
                 answer = kept_answer(folder, case)
                 if answer is None:
                     trials: list[Trial] = []

@@ -26,6 +26,7 @@ from runners.forms.index import check_form, read_index
 from runners.forms.recordio import MAGIC, frame, walk
 from runners.forms.registry import FORMS
 from runners.forms.tree import plan_tree
+from runners.lock_file import held
 
 ROOT = Path(__file__).parents[2]
 
@@ -278,7 +279,7 @@ def test_two_at_once_are_refused(tmp_path, source):
     (to / UNFINISHED / "job.json").write_text(
         json.dumps({"form": "tfrecord", "source": str(source / "train")})
     )
-    with module._alone(to / UNFINISHED):
+    with held(to / UNFINISHED, "held by"):
         assert "is being written by another process" in refusal(source, FORMS["tfrecord"], to)
 
 
