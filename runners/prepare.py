@@ -81,25 +81,22 @@ class Prepared:
             raise InputError(" ".join(unbuilt.values()))
         return self._without(unbuilt)
 
-    def sized(self, store: Path, console: Console) -> "Prepared":
+    def sized(self, store: Path, place: Place, console: Console) -> "Prepared":
         """Search the largest batches, where they are asked for and not known.
 
         Environments whose search fails are left out; `BenchmarkError` where no other is left.
         """
         if self.request.batch_size != MAX or self.resumed:
             return self
-        environment, place = self._environment(), self.place(console)
-        search = Search(store / FOLDER, environment["machine"], console)
+        search = Search(store / FOLDER, msgspec.to_builtins(self.machine), console)
         failed: dict[str, str] = {}
         answers: dict[Case, Answer] = {}
         for case in to_search(self.selection.plan.cases):
-            name = self.selection.environment_of(case).environment_name
+            manifest = self.selection.environment_of(case)
+            name = manifest.environment_name
             if name in failed:
                 continue
-            facts = {
-                **environment["frameworks"][case.implementation],
-                **environment["environments"][name],
-            }
+            facts = {**_framework_facts(manifest), **_environment_facts(manifest)}
             try:
                 answers[case.settings] = search.largest(case, facts, place)
             except BenchmarkError as error:

@@ -126,8 +126,8 @@ def _measure(prepared: "Prepared", args: argparse.Namespace) -> int:
     require_writable(args.reports, "reports")
     with _stoppable():
         prepared = prepared.built(args.results, args.python, console)
-        prepared = prepared.sized(args.results, console)
         place = prepared.place(console)
+        prepared = prepared.sized(args.results, place, console)
         folder, record = prepared.opened(args.results)
     console.print(f"Run {record.id}: {len(record.cases)} cases x {record.repeats} repeats")
     for note in record.notes:

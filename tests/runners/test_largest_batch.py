@@ -3,13 +3,12 @@
 import json
 import shutil
 import signal
-import time
 
 import pytest
 from conftest import CASE
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from toy_bench import PATIENCE, TOY, Bench, finished, needs_two_cores
+from toy_bench import TOY, Bench, finished, needs_two_cores
 
 from results.errors import InputError
 from runners.largest_batch import ANSWER, FINENESS, FOLDER, MOST, kept_answer, largest
@@ -99,10 +98,7 @@ def test_another_failure_than_memory_ends_the_search(bench):
 def test_a_search_that_was_interrupted_goes_on(bench):
     bench.faults = "hang@toy-*_b16/0"
     driver = bench.start_run()
-    deadline = time.monotonic() + PATIENCE
-    while not any("hangs" in log.read_text() for log in bench.results.glob("*/*/b16/rank0.log")):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    bench.await_log("b16/rank0.log", "the toy hangs")
     rival = bench.run()
     driver.send_signal(signal.SIGINT)
     assert finished(driver).returncode == 130

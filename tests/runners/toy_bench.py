@@ -91,7 +91,7 @@ class Bench:
         """Wait until a log below the run's folder, named by a pattern, holds a text."""
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            if any(text in path.read_text() for path in self.results.glob(f"*/toy/{name}")):
+            if any(text in path.read_text() for path in self.results.glob(f"*/*/{name}")):
                 return
             time.sleep(0.02)
         raise TimeoutError(f"{text!r} does not come in {name}")
