@@ -100,14 +100,20 @@ def damaged_records(folder, form):
     return folder / "records", image
 
 
+def torchvision_crops(folder):
+    """Return the file of the crops that torchvision chooses."""
+    chosen = folder / "crops.npz"
+    done = run_here("pytorch", environment("pytorch"), NETWORK / "torchvision_crops.py", chosen)
+    assert done.returncode == 0, done.stderr
+    return chosen
+
+
 def records_to_look_at(folder, form):
     """Write images, and convert them; return the file of torchvision's crops and the records."""
     sys.path.append(str(NETWORK))
     from records import write_images
 
-    chosen = folder / "crops.npz"
-    done = run_here("pytorch", environment("pytorch"), NETWORK / "torchvision_crops.py", chosen)
-    assert done.returncode == 0, done.stderr
+    chosen = torchvision_crops(folder)
     write_images(folder / "images", np.load(chosen)["sizes"].tolist())
     for images in sorted((folder / "images").iterdir()):
         convert(images, FORMS[form], folder / "records" / images.name)
@@ -166,10 +172,16 @@ def losses_on_equal_data(framework, python, folder, **request):
 
     They are alike only if gradients are averaged: added, they would make steps twice as long.
     """
+    cases = [plan_case(framework, data="synthetic", cases=[n], **request) for n in ("1n1g", "1n2g")]
+    return losses_of_cases_on_equal_data(framework, python, folder, cases)
+
+
+def losses_of_cases_on_equal_data(framework, python, folder, cases):
+    """Return the losses of rank 0 in each of the cases, whose ranks all have the same batch."""
     losses = []
-    for label in "1n1g", "1n2g":
-        case = plan_case(framework, data="synthetic", cases=[label], **request)
-        result, record = run_script(framework, python, "same_data.py", folder / label, case)
+    for number, case in enumerate(cases):
+        home = folder / str(number)
+        result, record = run_script(framework, python, "same_data.py", home, case)
         assert result.reason == "", record.tail
-        losses.append(mllog.read((folder / label / "rank0.log").read_bytes()).losses.tolist())
+        losses.append(mllog.read((home / "rank0.log").read_bytes()).losses.tolist())
     return losses

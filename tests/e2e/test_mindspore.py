@@ -17,6 +17,7 @@ from harness import (
     run_here,
     run_script,
     the_run,
+    torchvision_crops,
 )
 
 from results.store import read_stored_run
@@ -95,9 +96,7 @@ def test_a_damaged_image_is_named(tmp_path, python):
 
 
 def test_images_are_cropped_as_torchvision_would(tmp_path, python):
-    crops = tmp_path / "crops.npz"
-    chosen = run_here("pytorch", environment("pytorch"), NETWORK / "torchvision_crops.py", crops)
-    assert chosen.returncode == 0, chosen.stderr
+    crops = torchvision_crops(tmp_path)
     done = run_here("mindspore", python, NETWORK / "mindspore_loader.py", crops)
     assert done.returncode == 0, done.stderr
 

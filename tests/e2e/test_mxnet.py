@@ -19,9 +19,9 @@ from harness import (
     records_to_look_at,
     run_here,
     the_run,
+    torchvision_crops,
 )
 
-from results.formats import mllog
 from results.store import read_stored_run
 from results.summary import summarise
 from runners import processes
@@ -107,15 +107,9 @@ def test_a_run_that_is_not_good_is_caught(tmp_path, python, strategy, script, re
 
 
 def test_gradients_are_averaged_and_not_added(tmp_path, python):
-    losses = []
-    for number, (label, strategy) in enumerate(
-        [("1n1g", HOROVOD), ("1n2g", HOROVOD), ("1n2g", STORE), ("1n2g", SERVER)]
-    ):
-        case = plan_case(data="synthetic", cases=[label], **strategy)
-        folder = tmp_path / str(number)
-        result, record = run_script(python, "same_data.py", folder, case)
-        assert result.reason == "", record.tail
-        losses.append(mllog.read((folder / "rank0.log").read_bytes()).losses.tolist())
+    ladder = [("1n1g", HOROVOD), ("1n2g", HOROVOD), ("1n2g", STORE), ("1n2g", SERVER)]
+    cases = [plan_case(data="synthetic", cases=[label], **by) for label, by in ladder]
+    losses = harness.losses_of_cases_on_equal_data("mxnet", python, tmp_path, cases)
     assert losses[1:] == losses[:1] * 3
 
 
@@ -147,9 +141,7 @@ def test_records_are_cropped_and_shared_out_as_torchvision_would(tmp_path, pytho
 
 
 def test_images_are_cropped_and_shared_out_as_torchvision_would(tmp_path, python):
-    crops = tmp_path / "crops.npz"
-    chosen = run_here("pytorch", environment("pytorch"), NETWORK / "torchvision_crops.py", crops)
-    assert chosen.returncode == 0, chosen.stderr
+    crops = torchvision_crops(tmp_path)
     done = run_here("mxnet", python, NETWORK / "mxnet_loader.py", crops)
     assert done.returncode == 0, done.stderr
 

@@ -19,6 +19,7 @@ from harness import (
     run_here,
     run_script,
     the_run,
+    torchvision_crops,
 )
 
 from results.formats import mllog
@@ -133,9 +134,7 @@ def test_records_are_cropped_and_shared_out_as_torchvision_would(tmp_path, pytho
 
 
 def test_images_are_cropped_and_shared_out_as_torchvision_would(tmp_path, python):
-    crops = tmp_path / "crops.npz"
-    chosen = run_here("pytorch", environment("pytorch"), NETWORK / "torchvision_crops.py", crops)
-    assert chosen.returncode == 0, chosen.stderr
+    crops = torchvision_crops(tmp_path)
     script = NETWORK / "oneflow_loader.py"
     done = run_here("oneflow", python, script, crops, SAMPLE / "train")
     assert done.returncode == 0, done.stderr

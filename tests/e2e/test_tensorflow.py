@@ -13,7 +13,6 @@ import msgspec
 import pytest
 from harness import NETWORK, QUICK, damaged_tree, environment, living, the_run
 
-from results.formats import mllog
 from results.store import read_stored_run
 from results.summary import summarise
 from runners.convert import convert
@@ -95,12 +94,7 @@ def test_gradients_are_averaged_and_not_added(tmp_path, python, threads, strateg
     alone = plan_case(data="synthetic", cases=["1n1g"])
     cases = [msgspec.structs.replace(alone, threads=threads)]
     cases += [plan_case(data="synthetic", **strategy) for strategy in strategies]
-    losses = []
-    for number, case in enumerate(cases):
-        folder = tmp_path / str(number)
-        result, record = run_script(python, "same_data.py", folder, case)
-        assert result.reason == "", record.tail
-        losses.append(mllog.read((folder / "rank0.log").read_bytes()).losses.tolist())
+    losses = harness.losses_of_cases_on_equal_data("tensorflow", python, tmp_path, cases)
     assert all(other == pytest.approx(losses[0], rel=1e-6) for other in losses[1:]), losses
 
 
@@ -171,9 +165,7 @@ def test_a_damaged_image_in_a_record_is_named(tmp_path, python):
 
 
 def test_images_are_cropped_and_shared_out_as_torchvision_would(tmp_path, python):
-    crops = tmp_path / "crops.npz"
-    script = NETWORK / "torchvision_crops.py"
-    subprocess.run([environment("pytorch"), script, crops], check=True)
+    crops = harness.torchvision_crops(tmp_path)
     done = harness.run_here("tensorflow", python, NETWORK / "tensorflow_loader.py", crops)
     assert done.returncode == 0, done.stderr
 
