@@ -93,43 +93,9 @@ def dali(args, rank, world_size):
     Its plugin for PaddlePaddle needs a GPU: batches are taken from the pipeline itself, which has
     no end of an epoch and makes the next ones meanwhile.
     """
-    from nvidia.dali import fn, pipeline_def, types
+    from common.dali import training_pipeline
 
-    @pipeline_def(
-        batch_size=args.batch_size,
-        num_threads=max(1, args.workers),
-        device_id=None,
-        seed=args.seed + rank,
-        prefetch_queue_depth=2,
-    )
-    def training_input():
-        files, labels = fn.readers.file(
-            name="images",
-            file_root=args.data,
-            random_shuffle=True,
-            shard_id=rank,
-            num_shards=world_size,
-            pad_last_batch=True,
-        )
-        # The crop of RandomResizedCrop: 8 to 100 % of the area, aspect ratio 3:4 to 4:3.
-        images = fn.decoders.image_random_crop(
-            files,
-            output_type=types.RGB,
-            random_aspect_ratio=[3 / 4, 4 / 3],
-            random_area=[0.08, 1.0],
-        )
-        images = fn.resize(images, resize_x=args.image_size, resize_y=args.image_size)
-        images = fn.crop_mirror_normalize(
-            images,
-            dtype=types.FLOAT,
-            output_layout="CHW",
-            mean=PIXEL_MEAN,
-            std=PIXEL_STD,
-            mirror=fn.random.coin_flip(),
-        )
-        return images, labels
-
-    pipeline = training_input()
+    pipeline = training_pipeline(args, rank, world_size)
     pipeline.build()
     while True:
         try:

@@ -63,49 +63,20 @@ def torchvision(args, device, dtype, layout, rank, world_size):
 
 def dali(args, device, dtype, layout, rank, world_size):
     """Read, decode (on the CPU, or on the GPU with `dali-gpu`), augment and normalise in DALI."""
-    from nvidia.dali import fn, pipeline_def, types
+    from common.dali import training_pipeline
+    from nvidia.dali import types
     from nvidia.dali.plugin.pytorch import DALIGenericIterator
 
-    decoder = "mixed" if args.loader == "dali-gpu" else "cpu"
     channels_last = layout == torch.channels_last
-    dali_type = {torch.float32: types.FLOAT, torch.float16: types.FLOAT16}.get(dtype, types.FLOAT)
-
-    @pipeline_def(
-        batch_size=args.batch_size,
-        num_threads=max(1, args.workers),
+    pipeline = training_pipeline(
+        args,
+        rank,
+        world_size,
         device_id=device.index,
-        seed=args.seed + rank,
-        prefetch_queue_depth=2,
+        decoder="mixed" if args.loader == "dali-gpu" else "cpu",
+        dtype=types.FLOAT16 if dtype == torch.float16 else types.FLOAT,
+        layout="HWC" if channels_last else "CHW",
     )
-    def training_input():
-        files, labels = fn.readers.file(
-            name="images",
-            file_root=args.data,
-            random_shuffle=True,
-            shard_id=rank,
-            num_shards=world_size,
-            pad_last_batch=True,
-        )
-        # The crop of RandomResizedCrop: 8 to 100 % of the area, aspect ratio 3:4 to 4:3.
-        images = fn.decoders.image_random_crop(
-            files,
-            device=decoder,
-            output_type=types.RGB,
-            random_aspect_ratio=[3 / 4, 4 / 3],
-            random_area=[0.08, 1.0],
-        )
-        images = fn.resize(images, resize_x=args.image_size, resize_y=args.image_size)
-        images = fn.crop_mirror_normalize(
-            images.gpu() if device.type == "cuda" else images,
-            dtype=dali_type,
-            output_layout="HWC" if channels_last else "CHW",
-            mean=PIXEL_MEAN,
-            std=PIXEL_STD,
-            mirror=fn.random.coin_flip(),
-        )
-        return images, labels.gpu() if device.type == "cuda" else labels
-
-    pipeline = training_input()
     # size=-1: without end, so that no epoch boundary falls into the window.
     for (batch,) in DALIGenericIterator([pipeline], ["images", "labels"], size=-1):
         images = batch["images"]
