@@ -50,6 +50,19 @@ def section(reference, prefix):
     }
 
 
+def count_multiply_adds(layers, hook, forward):
+    """Return those of `forward()`, counted at the layers, whose method `hook` takes what counts."""
+    counts = []
+
+    def count(layer, _images, output):
+        counts.append(multiply_adds(output.shape[2:], layer.weight.shape))
+
+    for layer in layers:
+        getattr(layer, hook)(count)
+    forward()
+    return sum(counts)
+
+
 def tell(**found):
     """Print the differences, and the multiply-adds, for the test that started this script."""
     print("found:", json.dumps(found))

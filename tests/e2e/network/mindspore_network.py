@@ -72,16 +72,11 @@ def sgd_alone():
 
 def multiply_adds():
     """Return those of one image, counted at the layers that have weights for them."""
-    model, counts = train.build_network(), []
-
-    def count(layer, _images, output):
-        counts.append(compare.multiply_adds(output.shape[2:], layer.weight.shape))
-
-    for _, layer in model.cells_and_names():
-        if isinstance(layer, (nn.Conv2d, nn.Dense)):
-            layer.register_forward_hook(count)
-    model(ops.zeros(compare.ONE_IMAGE))
-    return sum(counts)
+    model, kinds = train.build_network(), (nn.Conv2d, nn.Dense)
+    layers = [layer for _, layer in model.cells_and_names() if isinstance(layer, kinds)]
+    return compare.count_multiply_adds(
+        layers, "register_forward_hook", lambda: model(ops.zeros(compare.ONE_IMAGE))
+    )
 
 
 images = Tensor(reference["images"])

@@ -73,17 +73,12 @@ def sgd_alone(step_of):
 
 def multiply_adds():
     """Return those of one image, counted at the layers that have weights for them."""
-    model, counts = train.build_network(), []
-
-    def count(layer, _images, output):
-        counts.append(compare.multiply_adds(output.shape[2:], layer.weight.shape))
-
-    for layer in model.modules():
-        if isinstance(layer, (flow.nn.Conv2d, flow.nn.Linear)):
-            layer.register_forward_hook(count)
+    model, kinds = train.build_network(), (flow.nn.Conv2d, flow.nn.Linear)
+    layers = [layer for layer in model.modules() if isinstance(layer, kinds)]
     with flow.no_grad():
-        model(flow.zeros(compare.ONE_IMAGE))
-    return sum(counts)
+        return compare.count_multiply_adds(
+            layers, "register_forward_hook", lambda: model(flow.zeros(compare.ONE_IMAGE))
+        )
 
 
 images, labels = flow.tensor(reference["images"]), flow.tensor(reference["labels"])

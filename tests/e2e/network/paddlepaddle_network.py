@@ -84,17 +84,13 @@ def sgd_alone():
 def multiply_adds():
     """Return those of one image, counted at the layers that have weights for them."""
     paddle.set_default_dtype("float32")
-    model, counts = train.build_network(), []
-
-    def count(layer, _images, output):
-        counts.append(compare.multiply_adds(output.shape[2:], layer.weight.shape))
-
-    for layer in model.sublayers():
-        if isinstance(layer, (paddle.nn.Conv2D, paddle.nn.Linear)):
-            layer.register_forward_post_hook(count)
+    model, kinds = train.build_network(), (paddle.nn.Conv2D, paddle.nn.Linear)
+    layers = [layer for layer in model.sublayers() if isinstance(layer, kinds)]
+    image = paddle.zeros(compare.ONE_IMAGE, "float32")
     with paddle.no_grad():
-        model(paddle.zeros(compare.ONE_IMAGE, "float32"))
-    return sum(counts)
+        return compare.count_multiply_adds(
+            layers, "register_forward_post_hook", lambda: model(image)
+        )
 
 
 images, labels = map(paddle.to_tensor, (reference["images"], reference["labels"]))
