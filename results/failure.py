@@ -25,7 +25,8 @@ _CONSEQUENCE = re.compile(
     r"SignalException|DistBackendError|DistNetworkError|Timed out waiting|torchrun_|exitcode|"
     r"errors_impl\.(?:Unavailable|Aborted|Cancelled)Error|Socket closed|failed call to cuInit|"
     r"data reader raises an exception|subprocess\.CalledProcessError|Exception in thread|"
-    r"Horovod detected that|Exit code: \d+$|io_event_poller\.cpp.*EPOLLERR"
+    r"Horovod detected that|Horovod has been shut down|HorovodInternalError|Exit code: \d+$|"
+    r"io_event_poller\.cpp.*EPOLLERR"
 )
 # How torchrun, start.py and OneFlow's launcher say that a rank was ended by a signal.
 _SIGNAL = re.compile(r"Signal \d+ \(\w+\)|Signals\.SIG\w+")

@@ -141,6 +141,24 @@ Collective ops is aborted by: Socket closed
         ),
         (
             {
+                "rank0": "mxnet.base.MXNetError: MXNetError: Horovod has been shut down. This was",
+                "rank1": "ValueError: the cause",
+            },
+            0,
+            "failed",
+            "rank1: ValueError: the cause",
+        ),
+        (
+            {
+                "rank0": "horovod.common.exceptions.HorovodInternalError: [gloo/pair.cc] Read",
+                "rank1": "training",
+            },
+            0,
+            "failed",
+            "launcher exited with 1; rank1 broke off without a word, as when killed",
+        ),
+        (
+            {
                 "rank0": "RuntimeError: damaged image a.JPEG\n"
                 "SystemError: (Fatal) Blocking queue is killed because the data reader raises an "
                 "exception."
