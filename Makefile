@@ -10,7 +10,7 @@ quote = '$(subst ','\'',$(value $(1)))'
 option = $(if $(value $(2)),$(1) $(call quote,$(2)))
 switch = $(if $(filter-out 0 no false,$(value $(2))),$(1))
 
-BENCH_OPTIONS = $(call option,--nodes,NODES) $(call option,--devices,DEVICES) \
+BENCH_OPTIONS = $(call option,--edition,EDITION) $(call option,--nodes,NODES) $(call option,--devices,DEVICES) \
   $(call option,--cases,CASES) $(call option,--device,DEVICE) \
   $(call option,--batch,BATCH) $(call option,--precision,PRECISION) \
   $(call option,--amp-dtype,AMP_DTYPE) $(call option,--image-size,IMAGE_SIZE) \
@@ -93,7 +93,7 @@ compare-examples: $(VENV)/.driver ## time our script beside pytorch/examples'
 
 .PHONY: list
 list: $(VENV)/.driver ## show the implementations and what each supports
-	@$(DLSCALE) list
+	@$(DLSCALE) list $(call option,--edition,EDITION)
 
 .PHONY: lint
 lint: $(VENV)/.dev ## check style, formatting and types

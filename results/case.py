@@ -18,6 +18,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     `workers` count compute threads and loader processes (or threads) of one rank; `warmup`
     steps are dropped and `steps` are timed. `backend` is what ranks talk through, empty in the
     records of versions that did not say; with `one_process` one process drives all devices.
+    `log_format` is the format of what an upstream script prints, empty for our own scripts.
     """
 
     implementation: str
@@ -37,6 +38,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     strategy: str
     backend: str = ""
     one_process: bool = False
+    log_format: str = ""
     warmup: Annotated[int, msgspec.Meta(ge=0)]
     steps: Annotated[int, msgspec.Meta(ge=1)]
     emulated: bool = False

@@ -138,7 +138,8 @@ def _differences(case: Case, series: Series | None, version: str) -> list[str]:
         if case.implementation != series.settings.implementation:
             other = series.settings.implementation
             found.append(f"implementation: {case.implementation}; published: {other}")
-        found.append(f"framework: {version}; published: {series.settings.framework_version}")
+        if version != series.settings.framework_version:
+            found.append(f"framework: {version}; published: {series.settings.framework_version}")
         loader = "DALI" if series.settings.dali else "the framework's own loader"
         found.append(f"loader: {case.loader or 'none'}; published: {loader}")
     if case.precision == "tf32":

@@ -62,17 +62,9 @@ def _archive(source: Source, wanted: Wanted) -> Iterator[LogResult]:
 
 
 def _one(source: Source, stream: IO[bytes], wanted: Wanted) -> Iterator[LogResult]:
-    reading = read(stream, wanted.formats, keep=wanted.warmup + wanted.steps + SPARE)
-    if not source.sure and not reading.entries:
+    result = _judged(source.name, stream, facts_of_path(source.labels), wanted)
+    if not source.sure and not (result.reading and result.reading.entries):
         return
-    result = verdict.judge_log(
-        source.name,
-        reading,
-        facts_of_path(source.labels),
-        wanted.given,
-        warmup=wanted.warmup,
-        steps=wanted.steps,
-    )
     figure, why = by_dlperf_v1(result)
     if getattr(stream, "cut", False):
         result = replace(result, reasons=(*result.reasons, "the compressed file is cut"))
@@ -84,6 +76,22 @@ def _one(source: Source, stream: IO[bytes], wanted: Wanted) -> Iterator[LogResul
         dlperf_v1=figure.throughput if figure else None,
         dlperf_v1_note=why,
     )
+
+
+def _judged(name: str, stream: IO[bytes], path: Facts, wanted: Wanted) -> LogResult:
+    reading = read(stream, wanted.formats, keep=wanted.warmup + wanted.steps + SPARE)
+    return verdict.judge_log(
+        name, reading, path, wanted.given, warmup=wanted.warmup, steps=wanted.steps
+    )
+
+
+def judged(path: Path, wanted: Wanted) -> LogResult:
+    """Return what a log comes to by what it says and `wanted` gives, with its single steps.
+
+    Its path says nothing. Raises OSError where it cannot be read.
+    """
+    with path.open("rb") as stream:
+        return _judged(path.name, stream, Facts(), wanted)
 
 
 def parse_bytes(log: bytes, wanted: Wanted, name: str = "log") -> LogResult:

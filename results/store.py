@@ -10,6 +10,7 @@ from results.errors import InputError
 from results.formats import mllog
 from results.rank_log import RankLog
 from results.record import REPEAT_FILE, RUN_FILE, RepeatRecord, RunRecord, read_repeat, read_run
+from results.script_output import judge_output, output_of
 from results.verdict import RepeatResult, judge
 
 LATEST = "latest"
@@ -90,7 +91,7 @@ def read_stored_run(folder: Path) -> StoredRun:
         if repeat_folder(folder, repeat) != path.parent or repeat.case not in record.cases:
             notices.append(f"{inside}: its case does not belong there, left alone")
             continue
-        repeats.append(judge(repeat, _rank_logs(path.parent, notices, folder)))
+        repeats.append(_judged(repeat, path.parent, notices, folder))
     order = {case: place for place, case in enumerate(record.cases)}
     repeats.sort(key=lambda one: (order[one.record.case], one.record.repeat))
     return StoredRun(folder, record, tuple(repeats), tuple(notices))
@@ -98,7 +99,13 @@ def read_stored_run(folder: Path) -> StoredRun:
 
 def judge_repeat(record: RepeatRecord, folder: Path) -> RepeatResult:
     """Judge a repeat that lies by itself, from its record and the logs beside it."""
-    return judge(record, _rank_logs(folder, [], folder))
+    return _judged(record, folder, [], folder)
+
+
+def _judged(record: RepeatRecord, folder: Path, notices: list[str], run: Path) -> RepeatResult:
+    if record.case.log_format:
+        return judge_output(record, output_of(folder))
+    return judge(record, _rank_logs(folder, notices, run))
 
 
 def _rank_logs(folder: Path, notices: list[str], run: Path) -> list[RankLog]:

@@ -10,19 +10,22 @@ from results.case import Case
 from results.errors import InputError
 from results.record import REPEAT_FILE, RUN_FILE, RepeatRecord, RunRecord, read_repeat, read_run
 from results.store import ATTEMPTS, LATEST, find_run
+from runners import paths
 from runners.command import Job, node_commands
 from runners.lock_file import held
 from runners.manifest import Manifest
 from runners.progress import Progress
 from runners.repeat import free_port, run_repeat, token_of
+from runners.upstream import ensure_checkout
 
 
 @dataclass(frozen=True)
 class Installed:
-    """An implementation, and the Python of its environment."""
+    """An implementation, the Python of its environment, and where an upstream script lies."""
 
     manifest: Manifest
     python: Path
+    checkout: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ def run_one(
     form = installed.manifest.about.form_of(case.loader)
     job = Job(
         python=installed.python,
+        checkout=installed.checkout,
         data=place.converted.get(form, place.data),
         logs=folder,
         hosts=place.hosts,
@@ -83,6 +87,9 @@ def run_one(
         token=token,
         seed=place.seed,
     )
+    upstream = installed.manifest.about.upstream
+    if upstream:  # looked at again each time
+        ensure_checkout(upstream, installed.manifest.upstream_patch, paths.UPSTREAM)
     commands = node_commands(case, installed.manifest, job)
     return run_repeat(
         case,
@@ -92,6 +99,7 @@ def run_one(
         token=token,
         timeout=place.timeout,
         on_phase=on_phase,
+        endless=upstream is not None and upstream.endless,
     )
 
 

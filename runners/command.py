@@ -9,7 +9,8 @@ from pathlib import Path
 from results.case import Case
 from results.record import NodeCommand
 from runners.emulated_network import INTERFACE, address_of
-from runners.manifest import Manifest
+from runners.manifest import Manifest, Strategy
+from runners.upstream import Upstream
 
 # Variables that steer a framework, kept in the record as they were found.
 RECORDED = re.compile(
@@ -17,6 +18,8 @@ RECORDED = re.compile(
     r"GLIBC_TUNABLES|PADDLE|FLAGS_|GLOG|MXNET|DMLC|PS_|KVSTORE|ONEFLOW|MS_|MINDSPORE|"
     r"LD_|PYTHON|XLA|TF_(?!VAR_|CLI_)|UCX|OMPI|HOROVOD|FI_|NVIDIA|DLSCALE)"
 )
+# A learning rate of 1 goes with so many images per step (DLPerf: rate = batch / 1000).
+IMAGES_PER_RATE = 1000
 _SECRET = re.compile(
     r"(TOKEN|SECRET|PASS|PASSWORD|PASSWD|AUTH|CREDENTIAL|PRIVATE|KEYS?($|_))", re.IGNORECASE
 )
@@ -27,12 +30,14 @@ _URL_PASSWORD = re.compile(r"(?<=://)[^/\s]+@")
 class Job:
     """Where the ranks of one repeat run, and where they read and write.
 
-    `data` is the folder of class folders, empty for synthetic data; `hosts` has one name per
-    node, and `gpus` what CUDA_VISIBLE_DEVICES calls those of this machine; `token` marks every
-    process of the repeat, so that ours can be told from others.
+    `checkout` is where an upstream script lies. `data` is the folder of class folders, empty for
+    synthetic data; `hosts` has one name per node, and `gpus` what CUDA_VISIBLE_DEVICES calls those
+    of this machine; `token` marks every process of the repeat, so that ours can be told from
+    others.
     """
 
     python: Path
+    checkout: Path | None
     data: str
     logs: Path
     hosts: list[str]
@@ -50,7 +55,7 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
     own_address = case.emulated and manifest.about.own_address
     interface = INTERFACE if own_address else "lo"
     gloo = {"GLOO_SOCKET_IFNAME": interface} if case.device == "cpu" else {}
-    strategy = manifest.about.strategy[case.strategy]
+    strategy, upstream = manifest.about.strategy[case.strategy], manifest.about.upstream
     commands = []
     for node in range(case.nodes if strategy.per == "node" else 1):
         places = {
@@ -67,18 +72,26 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
             "master_port": job.port,
             "packages": job.python.parents[1] / f"lib/python{manifest.about.python}/site-packages",
         }
+        if upstream:
+            places |= _upstream_places(case, job)
         support = manifest.about.on[case.device]
         environment = {key: text.format(**places) for key, text in support.environment.items()}
         arguments = [
             str(job.python),
             *(part.format(**places) for part in strategy.start),
-            str(manifest.folder / manifest.about.script),
-            *script_arguments(case, job),
+            str((job.checkout or manifest.folder) / manifest.about.script),
+            *(
+                [text.format(**places) for text in _upstream_arguments(upstream, case, strategy)]
+                if upstream
+                else script_arguments(case, job)
+            ),
         ]
         if case.emulated and case.device == "cuda":
             mine = job.gpus[node * case.devices : (node + 1) * case.devices]
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(mine)
-        environment = {**gloo, **environment, "DLSCALE_TOKEN": job.token}
+        # A checkout is to stay as it was fetched.
+        clean = {"PYTHONDONTWRITEBYTECODE": "1"} if upstream else {}
+        environment = {**gloo, **clean, **environment, "DLSCALE_TOKEN": job.token}
         commands.append(
             NodeCommand(
                 node=node,
@@ -102,6 +115,34 @@ def _hosts(case: Case, job: Job) -> str:
     if case.emulated or case.nodes == 1:
         hosts = [f"127.0.0.{'0' * node}1" for node in range(case.nodes)]
     return ",".join(f"{host}:{case.ranks // case.nodes}" for host in hosts)
+
+
+def _upstream_arguments(upstream: Upstream, case: Case, strategy: Strategy) -> list[str]:
+    precision = upstream.precision.get(case.precision, [])
+    return [*upstream.arguments, *strategy.arguments, *precision, *upstream.data[case.data]]
+
+
+def _upstream_places(case: Case, job: Job) -> dict[str, object]:
+    """Return what an upstream script can be told beside what its launcher can.
+
+    `images` is how many the job trains on in all; the learning rate is DLPerf's, without the
+    warm-up of our own scripts.
+    """
+    total_steps = case.warmup + case.steps
+    return {
+        "data": job.data,
+        "data_root": Path(job.data).parent if job.data else "",
+        "batch": case.batch_size,
+        "node_batch": case.batch_size * case.devices,
+        "global_batch": case.global_batch,
+        "image_size": case.image_size,
+        "workers": case.workers,
+        "node_workers": case.workers * case.devices,
+        "total_steps": total_steps,
+        "images": total_steps * case.global_batch,
+        "learning_rate": f"{case.global_batch / IMAGES_PER_RATE:g}",
+        "logs": job.logs,
+    }
 
 
 def script_arguments(case: Case, job: Job) -> list[str]:

@@ -23,6 +23,7 @@ def print_plan(prepared: Prepared) -> None:
         print(f"\n{names[case]}: global batch {case.global_batch}")
         job = Job(
             python=one.python,
+            checkout=one.checkout,
             data=str(prepared.data.folder_for(one.manifest.about.form_of(case.loader)) or ""),
             logs=Path("RUN") / f"{case.folder}_1",
             hosts=prepared.hosts,

@@ -19,7 +19,7 @@ from results.errors import InputError
 from runners.interpreter import find_python
 from runners.lock_file import in_turn
 from runners.machine import usable_cores
-from runners.manifest import Manifest, implementations, load_manifest
+from runners.manifest import Manifest, every_manifest
 from runners.patched_source import patched_source
 
 _STAMP = "dlscale-complete"
@@ -154,7 +154,7 @@ def _uv(manifest: Manifest, *arguments: str, **variables: str) -> None:
 
 def _remove_older(manifest: Manifest, folder: Path) -> None:
     """Remove the environments of earlier locks of the same implementation: they are gigabytes."""
-    known = [manifest, *(load_manifest(name) for name in implementations())]
+    known = [manifest, *every_manifest()]
     every = [environment for one in known for environment in one.environments]
     used = {environment_folder(one, folder.parent) for one in every}
     for other in folder.parent.glob(f"{manifest.about.framework}-{'[0-9a-f]' * _DIGITS}"):

@@ -1,10 +1,15 @@
 """Looking at the logs of a repeat while it runs, and at their ends after it."""
 
 import re
+import time
 from pathlib import Path
+
+from results.case import Case
+from results.script_output import is_measured, output_of
 
 _PHASE = re.compile(rb'"key": "phase", "value": "([a-z-]+)"')
 # Enough for a traceback and what was printed around it.
+LOOK_SECONDS = 1.0
 _MOST_BYTES = 256 * 1024
 
 
@@ -27,6 +32,30 @@ class PhaseReader:
         whole = text.rfind(b"\n") + 1
         self._position += whole or len(text) // _MOST_BYTES * _MOST_BYTES  # an endless line
         return [name.decode() for name in _PHASE.findall(text[:whole])]
+
+
+class Enough:
+    """Tells whether the growing output of a script shows all that is to be measured."""
+
+    def __init__(self, case: Case, folder: Path) -> None:
+        """Look at what the nodes of a case print into `folder`."""
+        self._case, self._folder = case, folder
+        self._next = 0.0
+        self._size = 0
+        self.reached = False
+
+    def is_there(self) -> bool:
+        """Look again, where that was not done just now and there is more to see."""
+        now = time.monotonic()
+        if self.reached or now < self._next:
+            return self.reached
+        self._next = now + LOOK_SECONDS  # a look takes milliseconds from the training
+        logs = output_of(self._folder)
+        size = sum(path.stat().st_size for path in logs.values())
+        if size > self._size:
+            self._size = size
+            self.reached = is_measured(self._case, logs)
+        return self.reached
 
 
 def read_logs(folder: Path) -> dict[str, str]:

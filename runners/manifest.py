@@ -11,15 +11,25 @@ import msgspec
 import benchmarks
 from results.case import AmpDtype, Device, Layout, Precision
 from results.errors import InputError
+from results.formats import formats
 from runners.forms.registry import FORMS
+from runners.upstream import Upstream
 
 MANIFEST = "benchmark.toml"
 COMMON = Path(next(iter(benchmarks.__path__))) / "common"
+_UPSTREAM = COMMON.with_name("upstream")
+# The edition of upstream scripts that a name is looked for in where none is asked for.
+TODAY = "today"
 _NAME = re.compile(r"(?!interrupted$)[A-Za-z0-9][A-Za-z0-9_.-]{0,60}")
 # What can stand in braces in `start` and `environment`; runners/command.py fills it in.
 PLACES = [
     *("folder", "nodes", "node_rank", "devices", "ranks", "threads", "backend"),
     *("master_address", "master_port", "hosts", "python", "packages"),
+]
+# What can stand in braces in the arguments of an upstream script, too.
+UPSTREAM_PLACES = [
+    *("data", "data_root", "batch", "node_batch", "global_batch", "image_size", "workers"),
+    *("node_workers", "total_steps", "images", "learning_rate", "logs"),
 ]
 
 T = TypeVar("T")
@@ -66,14 +76,17 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     `start` is the launcher and its arguments after the interpreter, started on each node, or once
     for the job, `per` which it is; `backends` are what ranks can talk through on each kind of
     device, the first of which is the default: a device that is not there cannot be trained on so.
-    With `one_process` one process drives all devices of the only node. `requirements` is the
-    hash-locked file of what it needs beside the implementation's: it has its own environment then.
+    With `one_process` one process drives all devices of the only node, with `one_device` there is
+    but one device. `requirements` is the hash-locked file of what it needs beside the
+    implementation's: it has its own environment then. `arguments` are the upstream script's.
     """
 
     start: list[str]
+    arguments: list[str] = []
     backends: Annotated[dict[Device, Choices[str]], msgspec.Meta(min_length=1)]
     per: Literal["node", "job"] = "node"
     one_process: bool = False
+    one_device: bool = False
     requirements: str = ""
 
 
@@ -85,7 +98,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     cannot be had, or not yet. `forms` names the form that a loader reads, where it reads another
     than folders of images (runners/forms). With `own_address`, two nodes at one address are taken
     for one, so emulated nodes get a network namespace each. `backend_tools` names the program that
-    a backend needs on PATH, and `build` what is built from source here.
+    a backend needs on PATH, and `build` what is built from source here. With `upstream` the script
+    is not ours: it lies in another repository.
     """
 
     name: str
@@ -103,6 +117,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     build: Build = Build()
     forms: dict[str, str] = {}
     unavailable: dict[str, str] = {}
+    upstream: Upstream | None = None
     on: Annotated[dict[Device, Support], msgspec.Meta(min_length=1)]
 
     def form_of(self, loader: str) -> str:
@@ -169,6 +184,12 @@ class Manifest:
         return {name: self.folder / patches[name] for name in self.built if name in patches}
 
     @property
+    def upstream_patch(self) -> Path | None:
+        """The file that an upstream script is changed with."""
+        upstream = self.about.upstream
+        return self.folder / upstream.patch if upstream and upstream.patch else None
+
+    @property
     def version(self) -> str:
         """The locked version of the framework; `-` where the lock does not hold it."""
         return self.pins.get(self.about.framework, "-")
@@ -183,21 +204,43 @@ class Manifest:
         return _part(self.lock_text, wanted)
 
 
-def implementations() -> list[str]:
-    """Return the names of the implementations that come with dlscale, in order."""
-    return sorted(path.parent.name for path in _home().glob(f"*/{MANIFEST}"))
+def implementations(edition: str = "") -> list[str]:
+    """Return the names of the implementations that come with dlscale, in order.
+
+    Of an edition they are upstream scripts; `InputError` where there is no such edition.
+    """
+    if edition and edition not in editions():
+        raise InputError(
+            f"EDITION={edition!r} is none of {', '.join(editions())}: choose of these."
+        )
+    return sorted(path.parent.name for path in _home(edition).glob(f"*/{MANIFEST}"))
 
 
-def load_manifest(name: str) -> Manifest:
+def editions() -> list[str]:
+    """Return the editions of upstream scripts: each pins commits and versions of one time."""
+    return sorted({path.parents[1].name for path in _UPSTREAM.glob(f"*/*/{MANIFEST}")})
+
+
+def every_manifest() -> list["Manifest"]:
+    """Return all that comes with dlscale, of every edition."""
+    return [load_manifest(name, one) for one in ("", *editions()) for name in implementations(one)]
+
+
+def load_manifest(name: str, edition: str = "") -> Manifest:
     """Load the manifest of an implementation, or of a folder that holds a `benchmark.toml`.
 
-    Raises `InputError` where there is no such implementation, or its manifest is not valid.
+    A name that is none of our own is looked for in an edition of upstream scripts. Raises
+    `InputError` where there is no such implementation, or its manifest is not valid.
     """
-    folder = Path(name) if "/" in name else _home() / name
-    if name not in implementations() and not ("/" in name and (folder / MANIFEST).is_file()):
+    own = implementations()
+    upstream = implementations(edition or TODAY)
+    home = _home("" if name in own else edition or TODAY)
+    folder = Path(name) if "/" in name else home / name
+    if name not in {*own, *upstream} and not ("/" in name and (folder / MANIFEST).is_file()):
         raise InputError(
-            f"Unknown framework {name!r}: choose one of {', '.join(implementations())} "
-            f"(see `dlscale list`), or name a folder that holds a {MANIFEST}."
+            f"Unknown framework {name!r}: choose one of {', '.join(own)}, of "
+            f"{', '.join(upstream)} (edition {edition or TODAY}; see `dlscale list`), or name a "
+            f"folder that holds a {MANIFEST}."
         )
     path = folder.resolve() / MANIFEST
     try:
@@ -206,8 +249,10 @@ def load_manifest(name: str) -> Manifest:
         raise InputError(f"{path} is not a valid manifest: {error}.") from error
     if not _NAME.fullmatch(about.name):
         raise InputError(f"{path}: the name {about.name!r} cannot be a folder's: choose another.")
-    own = [one.requirements for one in about.strategy.values() if one.requirements]
-    for key in (about.script, about.requirements, *own, *about.build.patches.values()):
+    needed = [one.requirements for one in about.strategy.values() if one.requirements]
+    needed += [about.requirements, *about.build.patches.values()]
+    needed += [about.upstream.patch or MANIFEST] if about.upstream else [about.script]
+    for key in needed:
         if not (path.parent / key).is_file():
             raise InputError(f"{path} names {key!r}, which is not in its folder.")
     for device, support in about.on.items():
@@ -221,13 +266,37 @@ def load_manifest(name: str) -> Manifest:
     _check_forms(path, about)
     variables = [text for support in about.on.values() for text in support.environment.values()]
     starts = [text for strategy in about.strategy.values() for text in strategy.start]
-    for text in (*starts, *variables):
-        try:
-            text.format(**dict.fromkeys(PLACES, 0))
-        except (LookupError, ValueError, AttributeError) as error:
-            places = ", ".join(PLACES)
-            raise InputError(f"{path}: {text!r} holds braces, but none of {places}.") from error
+    _check_places(path, [*starts, *variables], PLACES)
+    _check_upstream(path, about)
     return Manifest(path.parent, about)
+
+
+def _check_places(path: Path, texts: list[str], places: list[str]) -> None:
+    for text in texts:
+        try:
+            text.format(**dict.fromkeys(places, 0))
+        except (LookupError, ValueError, AttributeError) as error:
+            raise InputError(
+                f"{path}: {text!r} holds braces, but none of {', '.join(places)}."
+            ) from error
+
+
+def _check_upstream(path: Path, about: Description) -> None:
+    given = [text for strategy in about.strategy.values() for text in strategy.arguments]
+    if about.upstream is None:
+        if given:
+            raise InputError(f"{path}: arguments of a strategy are for upstream scripts alone.")
+        return
+    _check_places(path, [*given, *about.upstream.texts], [*PLACES, *UPSTREAM_PLACES])
+    known = [form.name for form in formats()]
+    if about.upstream.log_format not in known:
+        raise InputError(
+            f"{path}: log_format {about.upstream.log_format!r} is none of {', '.join(known)}."
+        )
+    for support in about.on.values():
+        for precision in support.precisions:
+            if about.upstream.precision and precision not in about.upstream.precision:
+                raise InputError(f"{path}: upstream.precision has no arguments for {precision}.")
 
 
 def _check_forms(path: Path, about: Description) -> None:
@@ -260,5 +329,5 @@ def _locked_name(line: str) -> str:
     return name.strip() if found and not line.startswith((" ", "#")) else ""
 
 
-def _home() -> Path:
-    return Path(next(iter(benchmarks.__path__)))
+def _home(edition: str) -> Path:
+    return _UPSTREAM / edition if edition else _UPSTREAM.parent

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from results.case import AmpDtype, Case, Device
+from results.case import AmpDtype, Case, Data, Device
 from results.errors import InputError
 from runners.machine import Machine
 from runners.manifest import Description, Support
@@ -59,6 +59,8 @@ def make_plan(request: Request, about: Description, machine: Machine, hosts: int
     named = _named(request)
     nodes_here = 1 if hosts is not None else max([n for n, _ in named], default=request.nodes)
     most_named = max([d for _, d in named], default=1)
+    if request.devices is None and _trains_alone(request, about, device):
+        request = msgspec.structs.replace(request, devices=most_named)
     devices = _devices_per_node(request, device, machine, nodes_here, most_named)
     labels = named or _ladder(request.nodes, devices)
     most_nodes = max(nodes for nodes, _ in labels)
@@ -79,7 +81,7 @@ def make_plan(request: Request, about: Description, machine: Machine, hosts: int
     cases = [
         msgspec.structs.replace(each, nodes=n, devices=d, emulated=emulated and n > 1)
         for n, d in labels
-        for each in _with_strategies(template, request, about, most_nodes)
+        for each in _with_strategies(template, request, about, most_nodes, devices)
     ]
     repeats = _default(request.repeats, _sizes(device, request.precision).repeats)
     batch = str(request.batch_size or cases[0].batch_size)
@@ -103,6 +105,22 @@ def _template(
     if request.compile and not about.compiler:
         raise InputError(f"COMPILE=1: {about.name} has no compiler to switch on.")
     synthetic = request.data == "synthetic"
+    kind: Data = "synthetic" if synthetic else "jpeg"
+    upstream = about.upstream
+    if upstream and kind not in upstream.data:
+        raise InputError(
+            f"DATA={'synthetic' if synthetic else 'images'} is not possible with {about.name}"
+            f"{_because(why, kind)}: choose another."
+        )
+    image_size = _default(request.image_size, sizes.image_size)
+    if upstream and upstream.image_sizes:
+        image_size = _default(request.image_size, upstream.image_sizes[0])
+        if image_size not in upstream.image_sizes:
+            choices = ", ".join(map(str, upstream.image_sizes))
+            raise InputError(
+                f"IMAGE_SIZE={image_size} is not possible with {about.name}, whose script has no "
+                f"option for it: choose one of {choices}."
+            )
     if synthetic and request.loader:
         raise InputError(f"LOADER={request.loader} reads images; DATA=synthetic has none to read.")
     return Case(
@@ -117,21 +135,22 @@ def _template(
         ),
         precision=precision,
         amp_dtype=amp_dtype,
-        image_size=_default(request.image_size, sizes.image_size),
-        data="synthetic" if synthetic else "jpeg",
+        image_size=image_size,
+        data=kind,
         loader="" if synthetic else _choose("LOADER", request.loader, support.loaders, device, why),
         workers=0 if synthetic else _default(request.workers, support.workers),
         threads=threads,
         layout=_choose("LAYOUT", request.layout, support.layouts, device, why),
         compile=request.compile,
         strategy="",
+        log_format=upstream.log_format if upstream else "",
         warmup=_default(request.warmup, sizes.warmup),
         steps=_default(request.steps, sizes.steps),
     )
 
 
 def _with_strategies(
-    template: Case, request: Request, about: Description, most_nodes: int
+    template: Case, request: Request, about: Description, most_nodes: int, devices: int
 ) -> list[Case]:
     """Return the case by each strategy and backend that is asked for."""
     device, why = template.device, about.unavailable
@@ -151,6 +170,11 @@ def _with_strategies(
             raise InputError(
                 f"STRATEGY={name!r} is one process, on one node: ask for NODES=1, or for another."
             )
+        if strategy.one_device and (most_nodes > 1 or devices > 1):
+            raise InputError(
+                f"STRATEGY={name!r} trains on one device alone: ask for DEVICES=1 and NODES=1, or "
+                "for another."
+            )
         for backend in backends:
             through = _choose(
                 "BACKEND", backend, strategy.backends[device], f"{device}, {name}", why
@@ -161,6 +185,13 @@ def _with_strategies(
                 )
             )
     return list(dict.fromkeys(cases))
+
+
+def _trains_alone(request: Request, about: Description, device: Device) -> bool:
+    """Whether what is asked for has but one device; a strategy that is not known has more."""
+    possible = [name for name, one in about.strategy.items() if device in one.backends]
+    names = request.strategy or possible[:1]
+    return all(name in about.strategy and about.strategy[name].one_device for name in names)
 
 
 def _device(request: Request, about: Description, machine: Machine) -> Device:
@@ -256,10 +287,14 @@ def _choose(
         if one == value:
             return one
     choices = ", ".join(map(str, allowed))
-    why = f" ({reasons[value]})" if value in reasons else ""
     raise InputError(
-        f"{option}={value!r} is not possible on {where}{why}: choose one of {choices}."
+        f"{option}={value!r} is not possible on {where}{_because(reasons, value)}: choose one of "
+        f"{choices}."
     )
+
+
+def _because(reasons: Mapping[str, str], value: object) -> str:
+    return f" ({reasons[str(value)]})" if str(value) in reasons else ""
 
 
 def _default(value: int | None, default: int) -> int:

@@ -24,10 +24,11 @@ from runners.hostfile import Host, read_hostfile
 from runners.input_data import InputData, find_data
 from runners.largest_batch import FOLDER, Answer, Search, sized, to_search
 from runners.machine import Machine, this_machine
-from runners.manifest import COMMON, MANIFEST, Manifest
+from runners.manifest import COMMON, MANIFEST, Description, Manifest
 from runners.request import MAX, Request
 from runners.selection import Selection, select
 from runners.source import source_facts
+from runners.upstream import checkout_folder, ensure_checkout
 
 # Less than this, and the logs of a few repeats would not fit.
 LEAST_FREE_BYTES = 16 * 2**20
@@ -59,7 +60,10 @@ class Prepared:
     def notes(self) -> list[str]:
         """What a reader must know of the run."""
         left_out = [f"left out: {name}: {why}" for name, why in self.left_out.items()]
-        return [*self.selection.plan.notes, *self.found, *self.data.notes, *left_out]
+        upstream = [
+            note for one in self.selection.manifests.values() for note in _upstream_notes(one.about)
+        ]
+        return [*self.selection.plan.notes, *self.found, *self.data.notes, *upstream, *left_out]
 
     @property
     def installed(self) -> dict[tuple[str, str], Installed]:
@@ -68,12 +72,20 @@ class Prepared:
         for case in self.selection.plan.cases:
             manifest = self.selection.environment_of(case)
             python = python_of(environment_folder(manifest, paths.ENVIRONMENTS))
-            installed[case.implementation, case.strategy] = Installed(manifest, python)
+            installed[case.implementation, case.strategy] = Installed(
+                manifest, python, _checkout_of(manifest)
+            )
         return installed
 
     def built(self, store: Path, named_python: str | None, console: Console) -> "Prepared":
-        """Build the environments that are missing; cases that get none are left out."""
+        """Build the environments that are missing; cases that get none are left out.
+
+        Upstream scripts are fetched first: that takes seconds.
+        """
         _check_space(self.resumed or store)
+        for one in self.selection.manifests.values():
+            if one.about.upstream:
+                ensure_checkout(one.about.upstream, one.upstream_patch, paths.UPSTREAM)
         unbuilt = ensure_environments(
             self.selection.environments, paths.ENVIRONMENTS, named_python, console
         )
@@ -238,11 +250,36 @@ def _hosts_of(hosts: list[Host], nodes: int, devices: int, machine: Machine) -> 
     return [host.name for host in hosts[:nodes]]
 
 
+def _checkout_of(manifest: Manifest) -> Path | None:
+    upstream = manifest.about.upstream
+    if upstream is None:
+        return None
+    return checkout_folder(upstream, manifest.upstream_patch, paths.UPSTREAM)
+
+
+def _upstream_notes(about: Description) -> list[str]:
+    """Say what a reader must know of an implementation whose script is not ours."""
+    upstream = about.upstream
+    if upstream is None:
+        return []
+    changed = f", changed by {upstream.patch}" if upstream.patch else ""
+    where = f"{upstream.repository} at commit {upstream.commit}{changed}"
+    what = "its figures are read off what it prints, and whether ranks' weights agree is not known"
+    return [
+        f"{about.name}: {where}; {what}",
+        *(f"{about.name}: {one}" for one in upstream.differences),
+    ]
+
+
 def _framework_facts(manifest: Manifest) -> dict[str, Any]:
     about, folder = manifest.about, manifest.folder
     scripts = sorted([*folder.glob("*.py"), folder / MANIFEST, *COMMON.glob("*.py")])
+    if about.upstream:  # the commit stands in the manifest
+        scripts = [folder / MANIFEST, *filter(None, [manifest.upstream_patch])]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in scripts))
+    upstream = {"upstream": msgspec.to_builtins(about.upstream)} if about.upstream else {}
     return {
+        **upstream,
         "name": about.name,
         "title": about.title,
         "network": about.network,

@@ -17,7 +17,7 @@ from results.failure import Ending, explain, tail_of
 from results.record import NodeCommand, RepeatRecord, write_record
 from runners import processes
 from runners.emulated_network import network
-from runners.log_tail import PhaseReader, read_logs
+from runners.log_tail import Enough, PhaseReader, read_logs
 
 POLL_SECONDS = 0.05
 # How long the other nodes may go on after one has failed: they cannot finish without it.
@@ -49,8 +49,11 @@ def run_repeat(
     token: str,
     timeout: float,
     on_phase: Callable[[str], None] = lambda _: None,
+    endless: bool = False,
 ) -> RepeatRecord:
     """Run the commands of one repeat to their end and write `run.json` beside their logs.
+
+    Those of an `endless` script are ended once their output holds the window.
 
     Whatever happens, no process of the repeat is left, nor one of an earlier attempt whose driver
     was killed. `timeout` is in seconds. An interruption is recorded and raised again as
@@ -64,18 +67,20 @@ def run_repeat(
     kills = _oom_kills()
     running: list[Popen[bytes]] = []
     interrupted = hung = False
+    enough = Enough(case, folder) if endless else None
     emulated = ExitStack()
     try:
         places = emulated.enter_context(_places(commands))
         for command, place in zip(commands, places, strict=True):
             log = folder / f"launcher{command.node}.log"
             running.append(processes.start(command, log, scratch, place))
-        hung = not _wait(running, PhaseReader(folder / "rank0.log"), on_phase, timeout)
+        hung = not _wait(running, PhaseReader(folder / "rank0.log"), on_phase, timeout, enough)
     except KeyboardInterrupt:
         interrupted = True
     finally:
         codes = [process.poll() for process in running]
         well = bool(codes) and all(code == 0 for code in codes)
+        ended = enough is not None and enough.reached and not any(codes)
         try:
             processes.end_all(token, grace=1.0 if well or hung else 5.0)
         except KeyboardInterrupt:  # comes once (commands/bench.py), here while they are ended
@@ -85,7 +90,9 @@ def run_repeat(
             process.wait()
         emulated.close()
         shutil.rmtree(scratch, ignore_errors=True)
-    if interrupted and not well:
+    if ended:
+        ending = Ending("completed")
+    elif interrupted and not well:
         ending = Ending("interrupted", "interrupted by the user")
     elif hung:
         ending = Ending(
@@ -123,8 +130,12 @@ def _wait(
     phases: PhaseReader,
     on_phase: Callable[[str], None],
     timeout: float,
+    enough: Enough | None,
 ) -> bool:
-    """Wait until all nodes have ended, or one has failed; False where the time ran out."""
+    """Wait until all nodes have ended, or one has failed; False where the time ran out.
+
+    Returns also when the output shows `enough`.
+    """
     deadline = time.monotonic() + timeout
     failed_at: float | None = None
     while any(process.poll() is None for process in running):
@@ -137,6 +148,8 @@ def _wait(
             return True
         for phase in phases.news():
             on_phase(phase)
+        if enough is not None and enough.is_there():
+            return True
         time.sleep(POLL_SECONDS)
     return True
 

@@ -15,6 +15,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     framework: str
+    edition: str = ""
     nodes: int = 1
     devices: int | None = None
     cases: list[str] | None = None

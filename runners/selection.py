@@ -5,19 +5,16 @@ import shlex
 import shutil
 from collections.abc import Container
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from results.case import Case
 from results.errors import InputError
 from runners.emulated_network import network
 from runners.machine import Machine
 from runners.manifest import Manifest, implementations, load_manifest
 from runners.matrix import Plan, make_plan
 from runners.request import Request
-
-if TYPE_CHECKING:
-    from results.case import Case
 
 ALL = "all"
 
@@ -72,13 +69,16 @@ class Selection:
         return replace(self, plan=msgspec.structs.replace(self.plan, cases=cases))
 
 
-def load_manifests(words: list[str]) -> dict[str, Manifest]:
-    """Load the manifests that words name: implementations, folders, or `all` alone."""
+def load_manifests(words: list[str], edition: str = "") -> dict[str, Manifest]:
+    """Load the manifests that words name: implementations, folders, or `all` alone.
+
+    With an edition, `all` are its upstream scripts, and names are also looked for there.
+    """
     manifests: dict[str, Manifest] = {}
     if ALL in words and len(words) > 1:
         raise InputError("FRAMEWORK=all stands for every one: leave the other names out.")
-    for word in implementations() if words == [ALL] else words:
-        manifest = load_manifest(word)
+    for word in implementations(edition) if words == [ALL] else words:
+        manifest = load_manifest(word, edition)
         other = manifests.setdefault(manifest.about.name, manifest)
         if other.folder != manifest.folder:
             raise InputError(
@@ -115,7 +115,7 @@ def select(request: Request, machine: Machine, hosts: int | None) -> Selection:
     named and cannot is an `InputError`. Several are compared on one kind of device.
     """
     words = request.framework.split(",")
-    manifests = load_manifests(words)
+    manifests = load_manifests(words, request.edition)
     if len(manifests) > 1 and request.device is None:
         request = msgspec.structs.replace(request, device="cuda" if machine.gpus else "cpu")
     plans: dict[str, Plan] = {}
@@ -144,11 +144,25 @@ def _together(plans: dict[str, Plan]) -> Plan:
     for plan in plans.values():
         for case in plan.cases:
             by_label.setdefault(case.label, []).append(case)
+    for cases in by_label.values():
+        for case in cases[1:]:
+            _require_alike(cases[0], case)
     return Plan(
         cases=[case for cases in by_label.values() for case in cases],
         repeats=next(iter(plans.values())).repeats,
         notes=list(dict.fromkeys(note for plan in plans.values() for note in plan.notes)),
     )
+
+
+def _require_alike(one: Case, other: Case) -> None:
+    """Refuse to set two implementations side by side that would be measured differently."""
+    for option, field in (("IMAGE_SIZE", "image_size"), ("DEVICES", "threads")):
+        mine, its = getattr(one, field), getattr(other, field)
+        if mine != its:
+            raise InputError(
+                f"{one.implementation} and {other.implementation} would not do the same on "
+                f"{one.label}: {field.replace('_', ' ')} {mine} and {its}; say {option}=N for both."
+            )
 
 
 def _require_what_it_needs(manifest: Manifest, plan: Plan) -> None:

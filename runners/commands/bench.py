@@ -29,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the first of each is the default."
     )
     what = parser.add_argument_group("what is measured")
+    what.add_argument(
+        "--edition", help="upstream scripts of a time: see `dlscale list` (default: today's)"
+    )
     what.add_argument("--nodes", type=options.positive, help="ladder up to N nodes (default: 1)")
     what.add_argument(
         "--devices", type=options.positive, help="devices per node (default: all there are)"

@@ -1,6 +1,7 @@
 """`dlscale list`: the implementations, their versions and what each supports."""
 
 import argparse
+import shlex
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `list`."""
+    parser.add_argument("--edition", help="show its upstream scripts, such as dlperf-v1.0")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
@@ -16,9 +18,10 @@ def run(args: argparse.Namespace) -> int:
     """Run `dlscale list`."""
     import msgspec
 
-    from runners.manifest import implementations, load_manifest
+    from runners.manifest import editions, implementations, load_manifest
 
-    manifests = [load_manifest(name) for name in implementations()]
+    edition = args.edition or ""
+    manifests = [load_manifest(name, edition) for name in implementations(edition)]
     if args.json:
         described = [
             {
@@ -32,6 +35,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     for manifest in manifests:
         print("\n".join(_describe(manifest)))
+    if not edition:
+        print(f"Upstream scripts: `dlscale list --edition NAME` shows {', '.join(editions())}")
     return 0
 
 
@@ -42,6 +47,14 @@ def _describe(manifest: "Manifest") -> list[str]:
         f"{about.name}: {about.title} {manifest.version} on Python {about.python}, {locked}",
         f"    network   {about.network}",
     ]
+    if upstream := about.upstream:
+        lines += [
+            f"    from      {upstream.repository} {', '.join(upstream.paths)}",
+            f"    commit    {upstream.commit}",
+            f"    log       {upstream.log_format}",
+            f"    runs      {about.script} {shlex.join(upstream.arguments)}",
+            *(f"    differs   {one}" for one in upstream.differences),
+        ]
     for device, support in about.on.items():
         amp = f"amp ({' or '.join(support.amp_dtypes)})"
         precisions = [amp if one == "amp" else one for one in support.precisions]
