@@ -1,5 +1,6 @@
 """Judging a repeat of a script that is not ours: from what it prints, by the rule for all logs."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ import numpy as np
 
 from results.case import Case
 from results.errors import InputError
+from results.logs.entry import Entry
 from results.logs.facts import Facts
 from results.logs.track import Interval
 from results.logs.verdict import LogResult
@@ -66,8 +68,11 @@ def judge_node(case: Case, path: Path) -> LogResult:
     return judged(path, Wanted(case.warmup, case.steps, given, case.log_format))
 
 
-def is_measured(case: Case, logs: Mapping[int, Path]) -> bool:
-    """Whether every rank whose output is here has printed its window, and a step behind it."""
+def is_settled(case: Case, logs: Mapping[int, Path]) -> bool:
+    """Whether what is printed so far settles the matter.
+
+    Every rank whose output is here has printed its window and a step behind it, or a loss is lost.
+    """
     if not logs:
         return False
     whole = case.warmup + case.steps
@@ -76,10 +81,16 @@ def is_measured(case: Case, logs: Mapping[int, Path]) -> bool:
             result = judge_node(case, path)
         except (OSError, InputError):
             return False
+        if any(_is_lost(interval.entry) for track in result.tracks for interval in track.intervals):
+            return True
         done = [track.done[-1] for track in result.tracks if track.done]
         if result.status != "ok" or not done or min(done) <= whole:
             return False
     return True
+
+
+def _is_lost(entry: Entry) -> bool:
+    return entry.loss is not None and not math.isfinite(entry.loss)
 
 
 def _intervals(result: LogResult) -> tuple[Interval, ...]:

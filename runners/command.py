@@ -37,7 +37,6 @@ class Job:
     """
 
     python: Path
-    checkout: Path | None
     data: str
     logs: Path
     hosts: list[str]
@@ -45,6 +44,7 @@ class Job:
     port: int
     token: str
     seed: int
+    checkout: Path | None = None
 
 
 def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]:

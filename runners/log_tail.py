@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from results.case import Case
-from results.script_output import is_measured, output_of
+from results.script_output import is_settled, output_of
 
 _PHASE = re.compile(rb'"key": "phase", "value": "([a-z-]+)"')
 # Enough for a traceback and what was printed around it.
@@ -54,7 +54,7 @@ class Enough:
         size = sum(path.stat().st_size for path in logs.values())
         if size > self._size:
             self._size = size
-            self.reached = is_measured(self._case, logs)
+            self.reached = is_settled(self._case, logs)
         return self.reached
 
 

@@ -217,3 +217,28 @@ def test_variables_that_steer_a_measurement_are_kept_in_order_and_others_are_not
     found = {"OMP_NUM_THREADS": "2", "CUDA_VISIBLE_DEVICES": "0", "HOME": "/root", "MY_OMP": "1"}
     expected = {"CUDA_VISIBLE_DEVICES": "0", "OMP_NUM_THREADS": "2"}
     assert list(recorded_variables(found).items()) == list(expected.items())
+
+
+DLPERF = (
+    "PYTHONDONTWRITEBYTECODE=1 DLSCALE_TOKEN=0123 /env/bin/python /there/imagenet/main.py"
+    " --arch=resnet50 --epochs=1 --lr={rate} --momentum=0.125 --print-freq=1"
+    " --batch-size={node_batch} --workers={workers} --multiprocessing-distributed"
+    " --dist-backend=nccl --dist-url=tcp://127.0.0.1:29500 --world-size={nodes} --rank={node} /data"
+)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "devices", "rate", "workers"),
+    [(1, 1, "0.128", 8), (1, 8, "1.024", 64), (2, 8, "2.048", 64), (4, 8, "4.096", 64)],
+)
+def test_dlperfs_own_arguments_of_pytorch_examples(nodes, devices, rate, workers):
+    manifest = load_manifest("pytorch-examples", "dlperf-v1.0")
+    where = machine(cores=96, gpus=8)
+    planned = plan(where, about=manifest.about, nodes=nodes, devices=devices, hosts=nodes)
+    there = replace(job(nodes), checkout=Path("/there"))
+    shown_lines = [shown(one) for one in node_commands(planned.cases[-1], manifest, there)]
+    expected = [
+        DLPERF.format(rate=rate, node_batch=128 * devices, workers=workers, nodes=nodes, node=node)
+        for node in range(nodes)
+    ]
+    assert shown_lines == expected

@@ -5,7 +5,7 @@ import pytest
 from toy_bench import TOY
 
 from results.errors import InputError
-from runners.manifest import implementations, load_manifest
+from runners.manifest import editions, implementations, load_manifest
 
 
 def test_pytorch_comes_with_dlscale():
@@ -109,3 +109,13 @@ def test_a_file_that_is_not_text(folder):
 def test_an_unknown_name(name):
     with pytest.raises(InputError, match=r"Unknown framework .* choose one of .*pytorch"):
         load_manifest(name)
+
+
+@pytest.mark.parametrize("edition", editions())
+def test_what_an_edition_pins_is_whole(edition):
+    for name in implementations(edition):
+        manifest = load_manifest(name, edition)
+        assert manifest.about.name == manifest.folder.name == name
+        assert manifest.about.upstream
+        assert manifest.version == manifest.pins[manifest.about.framework]
+        assert manifest.lock.read_text().count("--hash=") >= len(manifest.pins) > 0

@@ -119,3 +119,28 @@ def test_a_compiler_that_is_missing_leaves_out_who_needs_it(monkeypatch):
     found = chosen("all", compile=True)
     assert re.search("torch.compile needs a compiler, .* is not on PATH", found.left_out["pytorch"])
     assert "tensorflow" in found.manifests
+
+
+def test_names_of_an_edition_stand_beside_our_own():
+    found = chosen("pytorch,pytorch-examples", data=None, image_size=224, edition="dlperf-v1.0")
+    assert list(found.manifests) == ["pytorch", "pytorch-examples"]
+    assert found.manifests["pytorch-examples"].version == "1.6.0"
+    assert chosen("pytorch-examples").manifests["pytorch-examples"].version != "1.6.0"
+
+
+def test_all_of_an_edition_are_its_upstream_scripts():
+    assert list(chosen("all", edition="today", data=None, image_size=224).manifests) == [
+        name for name in implementations("today") if name != "oneflow-models"
+    ]
+
+
+def test_an_edition_that_is_none_is_named():
+    with pytest.raises(InputError, match=r"EDITION='old' is none of dlperf-v1.0, today"):
+        chosen("pytorch-examples", edition="old")
+
+
+def test_two_that_would_not_do_the_same_are_refused():
+    with pytest.raises(InputError, match="image size 96 and 224; say IMAGE_SIZE=N for both"):
+        chosen("pytorch,pytorch-examples")
+    with pytest.raises(InputError, match="threads 1 and 2; say DEVICES=N for both"):
+        chosen("pytorch,pytorch-examples", image_size=224, devices=None)
