@@ -99,6 +99,8 @@ def theirs(tmp_path):
     for pattern in made:
         for path in paths.UPSTREAM.glob(pattern):
             shutil.rmtree(path)
+        for lock in paths.UPSTREAM.glob(f".{pattern}.lock"):
+            lock.unlink()
 
 
 def bench_of(folder, home):
