@@ -10,7 +10,8 @@ quote = '$(subst ','\'',$(value $(1)))'
 option = $(if $(value $(2)),$(1) $(call quote,$(2)))
 switch = $(if $(filter-out 0 no false,$(value $(2))),$(1))
 
-BENCH_OPTIONS = $(call option,--edition,EDITION) $(call option,--nodes,NODES) $(call option,--devices,DEVICES) \
+BENCH_OPTIONS = $(call option,--edition,EDITION) \
+  $(call option,--nodes,NODES) $(call option,--devices,DEVICES) \
   $(call option,--cases,CASES) $(call option,--device,DEVICE) \
   $(call option,--batch,BATCH) $(call option,--precision,PRECISION) \
   $(call option,--amp-dtype,AMP_DTYPE) $(call option,--image-size,IMAGE_SIZE) \

@@ -51,6 +51,11 @@ class RepeatRecord(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     tail: list[str] = []
 
+    @property
+    def fault(self) -> str:
+        """Why its processes did not do what was asked; empty where they did."""
+        return "" if self.outcome == "completed" else self.reason or self.outcome
+
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """`record.json`: what was asked for, the cases it came to, and where they ran.

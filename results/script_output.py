@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from results.case import Case
-from results.errors import InputError
 from results.logs.entry import Entry
 from results.logs.facts import Facts
 from results.logs.track import Interval
@@ -36,11 +35,8 @@ def judge_output(record: RepeatRecord, logs: Mapping[int, Path]) -> RepeatResult
     weights cannot be looked at: such scripts do not say.
     """
     case = record.case
-    reason = record.reason or record.outcome if record.outcome != "completed" else ""
     missing = sorted({command.node for command in record.commands} - set(logs))
-    if not reason and missing:
-        reason = f"no log of node {missing[0]}"
-    if reason:
+    if reason := record.fault or (f"no log of node {missing[0]}" if missing else ""):
         return RepeatResult(record, None, reason)
     try:
         nodes = [judge_node(case, path) for _, path in sorted(logs.items())]
@@ -79,7 +75,7 @@ def is_settled(case: Case, logs: Mapping[int, Path]) -> bool:
     for path in logs.values():
         try:
             result = judge_node(case, path)
-        except (OSError, InputError):
+        except OSError:
             return False
         if any(_is_lost(interval.entry) for track in result.tracks for interval in track.intervals):
             return True

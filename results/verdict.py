@@ -46,8 +46,7 @@ def judge(record: RepeatRecord, logs: Sequence[RankLog]) -> RepeatResult:
     loss, and the ranks' weights agree after the last step.
     """
     case = record.case
-    reason = record.reason or record.outcome if record.outcome != "completed" else ""
-    reason = reason or find_fault(case, logs)
+    reason = record.fault or find_fault(case, logs)
     if reason:
         return RepeatResult(record, None, reason)
     window = measure(

@@ -21,11 +21,10 @@ from runners.upstream import ensure_checkout
 
 @dataclass(frozen=True)
 class Installed:
-    """An implementation, the Python of its environment, and where an upstream script lies."""
+    """An implementation, and the Python of its environment."""
 
     manifest: Manifest
     python: Path
-    checkout: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -76,9 +75,12 @@ def run_one(
     token = token_of(folder)
     installed = place.installed[case.implementation, case.strategy]
     form = installed.manifest.about.form_of(case.loader)
+    upstream, checkout = installed.manifest.about.upstream, None
+    if upstream:  # looked at again each time
+        checkout = ensure_checkout(upstream, installed.manifest.upstream_patch, paths.UPSTREAM)
     job = Job(
         python=installed.python,
-        checkout=installed.checkout,
+        checkout=checkout,
         data=place.converted.get(form, place.data),
         logs=folder,
         hosts=place.hosts,
@@ -87,9 +89,6 @@ def run_one(
         token=token,
         seed=place.seed,
     )
-    upstream = installed.manifest.about.upstream
-    if upstream:  # looked at again each time
-        ensure_checkout(upstream, installed.manifest.upstream_patch, paths.UPSTREAM)
     commands = node_commands(case, installed.manifest, job)
     return run_repeat(
         case,

@@ -4,9 +4,11 @@ from pathlib import Path
 
 from results.case_names import case_names
 from results.record import shown
+from runners import paths
 from runners.command import Job, node_commands
 from runners.prepare import Prepared
 from runners.request import MAX
+from runners.upstream import checkout_folder
 
 
 def print_plan(prepared: Prepared) -> None:
@@ -21,9 +23,12 @@ def print_plan(prepared: Prepared) -> None:
     for case in plan.cases:
         one = installed[case.implementation, case.strategy]
         print(f"\n{names[case]}: global batch {case.global_batch}")
+        upstream, checkout = one.manifest.about.upstream, None
+        if upstream:
+            checkout = checkout_folder(upstream, one.manifest.upstream_patch, paths.UPSTREAM)
         job = Job(
             python=one.python,
-            checkout=one.checkout,
+            checkout=checkout,
             data=str(prepared.data.folder_for(one.manifest.about.form_of(case.loader)) or ""),
             logs=Path("RUN") / f"{case.folder}_1",
             hosts=prepared.hosts,

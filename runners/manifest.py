@@ -120,6 +120,10 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     upstream: Upstream | None = None
     on: Annotated[dict[Device, Support], msgspec.Meta(min_length=1)]
 
+    def strategies_on(self, device: Device) -> list[str]:
+        """Return the strategies that a kind of device has, the default first."""
+        return [name for name, one in self.strategy.items() if device in one.backends]
+
     def form_of(self, loader: str) -> str:
         """Return the form that a loader reads; empty for folders of images."""
         return self.forms.get(loader, "")
@@ -258,7 +262,7 @@ def load_manifest(name: str, edition: str = "") -> Manifest:
     for device, support in about.on.items():
         if "amp" in support.precisions and not support.amp_dtypes:
             raise InputError(f"{path}: amp on {device} needs at least one of amp_dtypes.")
-        if not any(device in one.backends for one in about.strategy.values()):
+        if not about.strategies_on(device):
             raise InputError(f"{path}: no strategy has backends on {device}.")
     for package in about.build.patches:
         if package not in about.build.packages:

@@ -154,7 +154,7 @@ def _with_strategies(
 ) -> list[Case]:
     """Return the case by each strategy and backend that is asked for."""
     device, why = template.device, about.unavailable
-    possible = [name for name, one in about.strategy.items() if device in one.backends]
+    possible = about.strategies_on(device)
     strategies: Sequence[str | None] = request.strategy or [None]
     backends: Sequence[str | None] = request.backend or [None]
     cases = []
@@ -189,8 +189,7 @@ def _with_strategies(
 
 def _trains_alone(request: Request, about: Description, device: Device) -> bool:
     """Whether what is asked for has but one device; a strategy that is not known has more."""
-    possible = [name for name, one in about.strategy.items() if device in one.backends]
-    names = request.strategy or possible[:1]
+    names = request.strategy or about.strategies_on(device)[:1]
     return all(name in about.strategy and about.strategy[name].one_device for name in names)
 
 

@@ -28,7 +28,7 @@ from runners.manifest import COMMON, MANIFEST, Description, Manifest
 from runners.request import MAX, Request
 from runners.selection import Selection, select
 from runners.source import source_facts
-from runners.upstream import checkout_folder, ensure_checkout
+from runners.upstream import ensure_checkout
 
 # Less than this, and the logs of a few repeats would not fit.
 LEAST_FREE_BYTES = 16 * 2**20
@@ -72,9 +72,7 @@ class Prepared:
         for case in self.selection.plan.cases:
             manifest = self.selection.environment_of(case)
             python = python_of(environment_folder(manifest, paths.ENVIRONMENTS))
-            installed[case.implementation, case.strategy] = Installed(
-                manifest, python, _checkout_of(manifest)
-            )
+            installed[case.implementation, case.strategy] = Installed(manifest, python)
         return installed
 
     def built(self, store: Path, named_python: str | None, console: Console) -> "Prepared":
@@ -248,13 +246,6 @@ def _hosts_of(hosts: list[Host], nodes: int, devices: int, machine: Machine) -> 
             "leave HOSTFILE out to emulate nodes here."
         )
     return [host.name for host in hosts[:nodes]]
-
-
-def _checkout_of(manifest: Manifest) -> Path | None:
-    upstream = manifest.about.upstream
-    if upstream is None:
-        return None
-    return checkout_folder(upstream, manifest.upstream_patch, paths.UPSTREAM)
 
 
 def _upstream_notes(about: Description) -> list[str]:

@@ -2,9 +2,9 @@
 
 import json
 import shutil
-import subprocess
 
 import pytest
+from repositories import commit_all, git
 from toy_bench import TOY, Bench, finished, processes_with
 
 from results.store import read_stored_run
@@ -67,13 +67,6 @@ workers = 1
 """
 
 
-def git(folder, *arguments):
-    names = ("-c", "user.name=one", "-c", "user.email=one@example.org")
-    return subprocess.run(
-        ["git", *names, *arguments], cwd=folder, check=True, capture_output=True, text=True
-    ).stdout.strip()
-
-
 @pytest.fixture
 def theirs(tmp_path):
     """Make a manifest for a repository of one commit; its checkout goes with the test."""
@@ -83,10 +76,7 @@ def theirs(tmp_path):
         repository = tmp_path / tmp_path.name  # a checkout is named after it
         (repository / "train").mkdir(parents=True)
         (repository / "train" / "main.py").write_text(SCRIPT)
-        git(repository, "init", "--quiet")
-        git(repository, "add", ".")
-        git(repository, "commit", "--quiet", "-m", "one")
-        commit = git(repository, "rev-parse", "HEAD")
+        commit = commit_all(repository)
         folder = tmp_path / "theirs"
         folder.mkdir()
         shutil.copy(TOY / "requirements.lock", folder)

@@ -1,10 +1,10 @@
 """Upstream scripts: fetched by git at one commit, verified, patched, kept for later."""
 
 import os
-import subprocess
 
 import msgspec
 import pytest
+from repositories import commit_all, git
 
 from results.errors import InputError
 from runners.upstream import Upstream, checkout_folder, ensure_checkout
@@ -20,14 +20,6 @@ PATCH = """Says more.
 """
 
 
-def git(folder, *arguments):
-    names = ("-c", "user.name=one", "-c", "user.email=one@example.org")
-    done = subprocess.run(
-        ["git", *names, *arguments], cwd=folder, check=True, capture_output=True, text=True
-    )
-    return done.stdout.strip()
-
-
 @pytest.fixture
 def repository(tmp_path):
     """A repository with two commits, of which the first is to be fetched."""
@@ -35,11 +27,9 @@ def repository(tmp_path):
     for name, text in {"train/main.py": SCRIPT, "train/a.txt": "a", "other/b.txt": "b"}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    git(folder, "init", "--quiet")
+    commit_all(folder)
     git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
     git(folder, "config", "uploadpack.allowFilter", "true")
-    git(folder, "add", ".")
-    git(folder, "commit", "--quiet", "-m", "first")
     (folder / "train" / "main.py").write_text("raise SystemExit('newer')\n")
     git(folder, "commit", "--quiet", "-am", "second")
     return folder
