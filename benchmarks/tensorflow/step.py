@@ -11,11 +11,12 @@ def smoothed_loss(logits, labels):
     return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(wanted, logits))
 
 
-def make_replica_step(model, optimiser, loss_scale, *, compiled, one_copy):
+def make_replica_step(model, optimiser, loss_scale, averaged=None, *, compiled, one_copy):
     """Return the function that does one step on a replica's batch and returns the replica's loss.
 
-    `loss_scale` is None but for fp16. With `one_copy` all replicas train the same weights, which
-    are updated where they lie; otherwise each replica has its own.
+    `loss_scale` is None but for fp16; `averaged` returns the ranks' mean gradients where no
+    strategy of TensorFlow's does. With `one_copy` all replicas train the same weights, which are
+    updated where they lie; otherwise each replica has its own.
     """
     weights = [weight.value for weight in model.trainable_variables]
 
@@ -43,6 +44,8 @@ def make_replica_step(model, optimiser, loss_scale, *, compiled, one_copy):
         replica = tf.distribute.get_replica_context()
         if one_copy:
             replica.merge_call(update_one_copy, (gradients, rate))
+        elif averaged:
+            update(averaged(gradients), rate)
         else:
             update(replica.all_reduce(tf.distribute.ReduceOp.MEAN, gradients), rate)
         return loss

@@ -2,8 +2,9 @@
 
 The network is that of network.py, in Keras; ranks are kept in step by
 MultiWorkerMirroredStrategy (NCCL on GPUs, a ring over gRPC on CPUs), or by parameter servers
-(parameter_server.py); or there is but one, whose devices MirroredStrategy or
-CentralStorageStrategy feeds. Start it with start.py, or alone for one rank:
+(parameter_server.py), or by Horovod (gloo or MPI); or there is but one, whose devices
+MirroredStrategy or CentralStorageStrategy feeds. Start it with start.py or horovodrun, or alone for
+one rank:
 
     python train.py --batch-size 32 --warmup 5 --steps 20 --data DIR/train
 """
@@ -20,10 +21,21 @@ from common import arguments, checks
 from common.step_log import StepLog
 
 args = arguments.parse_arguments(__doc__)
+
+
+def from_horovodrun(alone, *names):
+    """Return what horovodrun or Open MPI's mpirun told this process."""
+    return int(next((os.environ[name] for name in names if name in os.environ), alone))
+
+
 job = json.loads(os.environ.get("TF_CONFIG", "{}"))
-rank = job["task"]["index"] if job else 0
 local_rank = int(os.environ.get("LOCAL_RANK", "0"))
-world_size = len(job["cluster"]["worker"]) if job else 1
+if job:
+    rank, world_size = job["task"]["index"], len(job["cluster"]["worker"])
+else:
+    rank = from_horovodrun(0, "HOROVOD_RANK", "OMPI_COMM_WORLD_RANK")
+    world_size = from_horovodrun(1, "HOROVOD_SIZE", "OMPI_COMM_WORLD_SIZE")
+by_horovod = args.strategy == "horovod" and world_size > 1
 if not job or job["task"]["type"] == "worker":  # servers and their coordinator are no ranks
     log = StepLog(args.log_dir, rank, world_size)  # before the long imports, whose errors it takes
 
@@ -35,6 +47,9 @@ import parameter_server
 import tensorflow as tf
 from optimiser import LossScale, MomentumSGD
 from step import make_replica_step
+
+if by_horovod:
+    import horovod.tensorflow as hvd
 
 
 class Clock:
@@ -78,8 +93,8 @@ def set_up_devices():
 
 
 def make_strategy(devices):
-    """Return what averages gradients over ranks or devices; for one, TensorFlow's default."""
-    if world_size == len(devices) == 1:
+    """Return what averages gradients over ranks or devices; for one or Horovod, the default."""
+    if by_horovod or world_size == len(devices) == 1:
         return tf.distribute.get_strategy()
     if args.strategy == "central_storage":
         return tf.distribute.experimental.CentralStorageStrategy(devices, "CPU:0")
@@ -99,14 +114,20 @@ def make_strategy(devices):
     return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
 
 
+def averaged_by_horovod(gradients):
+    """Return the means of gradients over all ranks; Horovod sends those together that are there."""
+    return [hvd.allreduce(gradient, op=hvd.Average) for gradient in gradients]
+
+
 def make_train_step(strategy, model, optimiser, loss_scale):
     """Return the function that does one step on a batch and returns the loss of each replica.
 
     `loss_scale` is None but for fp16.
     """
     one_copy = args.strategy == "central_storage" and args.devices_per_rank > 1
+    averaged = averaged_by_horovod if by_horovod else None
     replica_step = make_replica_step(
-        model, optimiser, loss_scale, compiled=args.compile, one_copy=one_copy
+        model, optimiser, loss_scale, averaged, compiled=args.compile, one_copy=one_copy
     )
 
     @tf.function
@@ -129,6 +150,8 @@ def checksums_here(strategy, model):
 
 def checksums_of_all(strategy, checksum):
     """Return the checksum of each rank."""
+    if by_horovod:
+        return hvd.allgather_object(checksum)
     letters = tf.constant([[float(letter) for letter in checksum.encode()]])
 
     @tf.function
@@ -151,6 +174,8 @@ def main():
     keras.config.set_dtype_policy(amp_policies[args.amp_dtype] if amp else "float32")
     dtype = keras.config.dtype_policy().compute_dtype
 
+    if by_horovod:
+        hvd.init()
     strategy = make_strategy(devices)
     global_batch = arguments.require_global_batch(args, world_size)
     log.event("global_batch_size", global_batch)
@@ -162,6 +187,8 @@ def main():
         model = network.resnet50(args.image_size, args.layout, sharers)
         optimiser = MomentumSGD(model.trainable_variables)
         loss_scale = LossScale() if dtype == "float16" else None
+    if by_horovod:
+        hvd.broadcast_variables([weight.value for weight in model.variables], root_rank=0)
     parameters = sum(int(np.prod(weight.shape)) for weight in model.trainable_variables)
     log.event("parameter_count", parameters)
     train_step = make_train_step(strategy, model, optimiser, loss_scale)
@@ -197,7 +224,16 @@ def main():
     return 1 if fault else 0
 
 
+def leave_at_once(*error):
+    """Print an error and end: else a rank of Horovod's would first wait for those that wait."""
+    sys.__excepthook__(*error)
+    sys.stderr.flush()
+    os._exit(1)
+
+
 if __name__ == "__main__":
+    if by_horovod:
+        sys.excepthook = leave_at_once
     if "ps" in job.get("cluster", ()):
         sys.exit(parameter_server.run(args, job))
     sys.exit(main())

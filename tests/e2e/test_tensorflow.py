@@ -1,6 +1,7 @@
 """TensorFlow as it is: its launcher, tf.data, the collectives. Minutes; not in `test-quick`."""
 
 import json
+import shutil
 import signal
 import socket
 import subprocess
@@ -32,6 +33,10 @@ WORKERS, MIRRORED, CENTRAL, SERVED = (
     {"strategy": [name]}
     for name in ("multi_worker_mirrored", "mirrored", "central_storage", "parameter_server")
 )
+HOROVOD = {"strategy": ["horovod"]}
+with_mpi = pytest.mark.skipif(
+    not shutil.which("mpicc"), reason="Horovod is built with MPI where Open MPI is (.ci/run)"
+)
 
 
 @pytest.fixture(scope="session")
@@ -53,10 +58,15 @@ def test_one_device_and_two_nodes(tmp_path, python):
     [
         {"precision": "amp"},
         {"data": "synthetic", "compile": True},
+        {**HOROVOD, "cases": ["2n1g"], "devices": 1},
+        pytest.param(
+            {**HOROVOD, "backend": ["mpi"], "data": "synthetic", "compile": True}, marks=with_mpi
+        ),
     ],
 )
-def test_two_ranks_with_each_kind_of_input_and_arithmetic(tmp_path, python, request_):
+def test_two_ranks_with_each_kind_of_input_and_arithmetic(tmp_path, request_):
     case = plan_case(**request_)
+    python = environment("tensorflow", case.strategy)
     result, record = run_script(python, None, tmp_path / "repeat", case)
     assert result.reason == "", record.tail
     assert result.throughput > 0
@@ -67,17 +77,20 @@ def test_two_ranks_with_each_kind_of_input_and_arithmetic(tmp_path, python, requ
     [
         ("no_sync.py", "weights of ranks 0 and 1 differ", {"cases": ["2n1g"], "devices": 1}),
         ("no_sync.py", "weights of ranks 0 and 1 differ", MIRRORED),
+        ("no_sync.py", "weights of ranks 0 and 1 differ", HOROVOD),
         ("no_sync.py", "no update of rank 1 has reached the weights", SERVED),
         ("nan_loss.py", "the loss of step 2 is nan", {"cases": ["1n1g"]}),
         ("wrong_network.py", "parameters, not 25557032", {"cases": ["1n1g"]}),
         ("crash.py", "rank1: ValueError: rank 1 was told to crash", {}),
+        ("crash.py", "ValueError: rank 1 was told to crash", HOROVOD),
         ("killed.py", "SIGKILL", {}),
         ("no_start.py", "ImportError: rank 1 was told not to start", {}),
         ("no_start.py", "ImportError: rank 1 was told not to start", SERVED),
     ],
 )
-def test_a_run_that_is_not_good_is_caught(tmp_path, python, script, reason, request_):
+def test_a_run_that_is_not_good_is_caught(tmp_path, script, reason, request_):
     case = plan_case(data="synthetic", **request_)
+    python = environment("tensorflow", case.strategy)
     result, record = run_script(python, script, tmp_path / "repeat", case)
     assert result.throughput is None
     assert record.outcome == "failed"
@@ -88,9 +101,10 @@ def test_a_run_that_is_not_good_is_caught(tmp_path, python, script, reason, requ
 @pytest.mark.parametrize(
     ("threads", "strategies"),
     # One process with two devices has the threads of both, and threads make other sums.
-    [(1, [WORKERS]), (2, [MIRRORED, CENTRAL])],
+    [(1, [WORKERS, HOROVOD]), (2, [MIRRORED, CENTRAL])],
 )
-def test_gradients_are_averaged_and_not_added(tmp_path, python, threads, strategies):
+def test_gradients_are_averaged_and_not_added(tmp_path, threads, strategies):
+    python = environment("tensorflow", "horovod")  # where the others are to be had too
     alone = plan_case(data="synthetic", cases=["1n1g"])
     cases = [msgspec.structs.replace(alone, threads=threads)]
     cases += [plan_case(data="synthetic", **strategy) for strategy in strategies]
@@ -112,10 +126,11 @@ def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):
     assert result.throughput is None
 
 
-@pytest.mark.parametrize("strategy", [MIRRORED, SERVED])
-def test_a_damaged_image_is_named(tmp_path, python, strategy):
+@pytest.mark.parametrize("request_", [MIRRORED, SERVED, HOROVOD])
+def test_a_damaged_image_is_named(tmp_path, request_):
     tree, cut = damaged_tree(tmp_path)
-    case = plan_case(**strategy)
+    case = plan_case(**request_)
+    python = environment("tensorflow", case.strategy)
     result, _ = run_script(python, None, tmp_path / "repeat", case, data=str(tree))
     assert "damaged image" in result.reason
     assert str(cut) in result.reason

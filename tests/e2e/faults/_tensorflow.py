@@ -6,7 +6,9 @@ import os
 import tensorflow as tf
 
 TASK = json.loads(os.environ.get("TF_CONFIG", "{}")).get("task", {"type": "worker", "index": 0})
-RANK = TASK["index"] if TASK["type"] == "worker" else None  # servers and coordinators are no ranks
+RANK = None  # servers and coordinators are no ranks
+if TASK["type"] == "worker":
+    RANK = int(os.environ.get("HOROVOD_RANK", TASK["index"]))
 
 
 def before_step(number, act):
