@@ -79,6 +79,7 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     With `one_process` one process drives all devices of the only node, with `one_device` there is
     but one device. `requirements` is the hash-locked file of what it needs beside the
     implementation's: it has its own environment then. `arguments` are the upstream script's.
+    `unavailable` says of a loader, or of `compile`, why it cannot be had with this strategy.
     """
 
     start: list[str]
@@ -88,6 +89,7 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     one_process: bool = False
     one_device: bool = False
     requirements: str = ""
+    unavailable: dict[str, str] = {}
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

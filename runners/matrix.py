@@ -9,7 +9,7 @@ import msgspec
 from results.case import AmpDtype, Case, Data, Device
 from results.errors import InputError
 from runners.machine import Machine
-from runners.manifest import Description, Support
+from runners.manifest import Description, Strategy, Support
 from runners.request import MAX, Request
 
 T = TypeVar("T")
@@ -166,6 +166,7 @@ def _with_strategies(
                 f"COMPILE=1: what {about.compiler} makes cannot be copied to the devices of "
                 f"STRATEGY={name}: leave one of the two out."
             )
+        _require_that_they_go_together(name, strategy, template)
         if strategy.one_process and most_nodes > 1:
             raise InputError(
                 f"STRATEGY={name!r} is one process, on one node: ask for NODES=1, or for another."
@@ -185,6 +186,20 @@ def _with_strategies(
                 )
             )
     return list(dict.fromkeys(cases))
+
+
+def _require_that_they_go_together(name: str, strategy: Strategy, case: Case) -> None:
+    """Refuse what a strategy says that it cannot be had with."""
+    why = strategy.unavailable
+    asked = {case.loader: f"LOADER={case.loader!r}"}
+    if case.compile:
+        asked["compile"] = "COMPILE=1"
+    for value, option in asked.items():
+        if value in why:
+            raise InputError(
+                f"{option} is not possible with STRATEGY={name!r}{_because(why, value)}: leave one "
+                "of the two out."
+            )
 
 
 def _trains_alone(request: Request, about: Description, device: Device) -> bool:

@@ -67,4 +67,7 @@ def _describe(manifest: "Manifest") -> list[str]:
         lines.append(f"    strategy  {name}: {', '.join(through)}")
     if about.compiler:
         lines.append(f"    compiler  {about.compiler}")
-    return [*lines, *(f"    note      {name}: {why}" for name, why in about.unavailable.items())]
+    notes = dict(about.unavailable)
+    for name, strategy in about.strategy.items():
+        notes |= {f"{name} with {what}": why for what, why in strategy.unavailable.items()}
+    return [*lines, *(f"    note      {what}: {why}" for what, why in notes.items())]

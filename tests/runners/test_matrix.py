@@ -33,6 +33,20 @@ def test_what_cannot_be_had_is_refused_with_its_reason():
 
 
 @pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ({"compile": True}, "COMPILE=1 is not possible with STRATEGY='parameter_server' (XLA"),
+    ],
+)
+def test_what_does_not_go_with_a_strategy_is_refused_with_its_reason(option, said):
+    about = load_manifest("tensorflow").about
+    both = {"device": "cpu", "strategy": ["horovod", "parameter_server"], **option}
+    assert refused(DGX, about=about, **both).startswith(said)
+    both["strategy"].pop()
+    assert plan(DGX, about=about, **both).cases
+
+
+@pytest.mark.parametrize(
     ("nodes", "ladder"),
     [
         (1, "1n1g 1n8g"),
