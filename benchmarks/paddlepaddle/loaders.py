@@ -7,7 +7,6 @@ window.
 """
 
 import os
-import re
 
 import numpy as np
 import paddle
@@ -90,23 +89,12 @@ def paddle_io(args, rank, world_size):
 def dali(args, rank, world_size):
     """Read, decode, crop, flip and normalise in the threads of NVIDIA's DALI, on the CPU.
 
-    Its plugin for PaddlePaddle needs a GPU: batches are taken from the pipeline itself, which has
-    no end of an epoch and makes the next ones meanwhile.
+    Its plugin for PaddlePaddle needs a GPU: batches are taken from the pipeline itself.
     """
-    from common.dali import training_pipeline
+    from common.dali import batches_in_memory
 
-    pipeline = training_pipeline(args, rank, world_size)
-    pipeline.build()
-    while True:
-        try:
-            outputs = pipeline.run()
-        except RuntimeError as error:
-            damaged = re.search(r"Failed to decode sample #\d+ : (.+)", str(error))
-            if not damaged:
-                raise
-            path = os.path.join(args.data, damaged[1])
-            raise RuntimeError("damaged image %s" % path) from error
-        images, labels = (np.asarray(one.as_tensor()) for one in outputs)
+    for batch in batches_in_memory(args, rank, world_size):
+        images, labels = map(np.asarray, batch)
         yield paddle.to_tensor(images), paddle.to_tensor(labels[:, 0], dtype="int64")
 
 

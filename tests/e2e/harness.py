@@ -108,14 +108,20 @@ def torchvision_crops(folder):
     return chosen
 
 
-def records_to_look_at(folder, form):
-    """Write images, and convert them; return the file of torchvision's crops and the records."""
+def images_to_look_at(folder):
+    """Write images; return the file of torchvision's crops, and the images' folder."""
     sys.path.append(str(NETWORK))
     from records import write_images
 
     chosen = torchvision_crops(folder)
     write_images(folder / "images", np.load(chosen)["sizes"].tolist())
-    for images in sorted((folder / "images").iterdir()):
+    return chosen, folder / "images"
+
+
+def records_to_look_at(folder, form):
+    """Write images, and convert them; return the file of torchvision's crops and the records."""
+    chosen, every = images_to_look_at(folder)
+    for images in sorted(every.iterdir()):
         convert(images, FORMS[form], folder / "records" / images.name)
     return chosen, folder / "records"
 

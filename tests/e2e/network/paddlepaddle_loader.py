@@ -61,10 +61,5 @@ with tempfile.TemporaryDirectory() as empty:
 listed = partial(batches_of, loader="filelist")
 records.require_colours(RECORDS, listed)
 crops.require_shared_out(records.shares_of(RECORDS, listed, epochs=4), records.SHARED)
-# Where no crop fits, DALI takes the largest from anywhere, and not from the middle.
 by_dali = partial(batches_of, loader="dali-cpu")
-images = RECORDS.parent / "images"
-records.require_torchvisions(FILE, images, by_dali, sizes=1)
-records.require_colours(images, by_dali)
-halves = [set(one) for one in records.shares_of(images, by_dali, epochs=8)]
-assert halves[0] | halves[1] == set(range(records.SHARED)), halves
+records.require_dalis(FILE, RECORDS.parent / "images", by_dali)

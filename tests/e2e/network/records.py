@@ -110,3 +110,14 @@ def shares_of(folder, batches_of, epochs, ranks=2, batch_size=3):
         ]
         for rank in range(ranks)
     ]
+
+
+def require_dalis(file, folder, batches_of):
+    """Ask for crops, colours and shares as a rank is given them by DALI.
+
+    Where no crop fits, DALI takes the largest from anywhere, and not from the middle.
+    """
+    require_torchvisions(file, folder, batches_of, sizes=1)
+    require_colours(folder, batches_of)
+    halves = [set(one) for one in shares_of(folder, batches_of, epochs=8)]
+    assert halves[0] | halves[1] == set(range(SHARED)), halves
