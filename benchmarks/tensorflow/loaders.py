@@ -1,4 +1,4 @@
-"""Where a rank's batches come from: synthetic data, or JPEGs through tf.data, in files or records.
+"""Where a rank's batches come from: synthetic data, or JPEGs through tf.data or NVIDIA's DALI.
 
 `batches` is an endless iterator of (images, labels) on the rank's device: images of shape (batch,
 size, size, 3), or (batch, 3, size, size) for channels_first, normalised, in the type that the
@@ -225,13 +225,17 @@ def make_normalise(args, dtype):
     return normalise
 
 
-def batches(args, dtype, rank, world_size, device=None):
-    """Yield a rank's batches, normalised on the device; without `--data`, a random one for ever."""
-    if not args.data:
-        with tf.device(device):
-            batch = random_batch(args, dtype, rank)
-        while True:
-            yield batch
+def synthetic(args, dtype, rank, world_size, device):
+    """Yield one random batch for ever."""
+    del world_size
+    with tf.device(device):
+        batch = random_batch(args, dtype, rank)
+    while True:
+        yield batch
+
+
+def tf_data(args, dtype, rank, world_size, device):
+    """Yield batches of files or records, normalised on the device."""
     images, name_fault = pixels(args, rank, world_size)
     normalise = make_normalise(args, dtype)
     given = iter(images)
@@ -243,6 +247,29 @@ def batches(args, dtype, rank, world_size, device=None):
         with tf.device(device):
             images = normalise(images)
         yield images, labels
+
+
+def dali(args, dtype, rank, world_size, device):
+    """Read, decode, crop, flip and normalise in the threads of NVIDIA's DALI, on the CPU.
+
+    Its plugin for TensorFlow is compiled where it is installed: batches are taken from the pipeline
+    itself, as they lie in memory.
+    """
+    from common.dali import batches_in_memory
+
+    layout = {"channels_last": "HWC", "channels_first": "CHW"}[args.layout]
+    for batch in batches_in_memory(args, rank, world_size, layout):
+        images, labels = (tf.experimental.dlpack.from_dlpack(one.__dlpack__()) for one in batch)
+        with tf.device(device):
+            images = tf.identity(tf.cast(images, dtype))  # on the device, also where it is cast
+        yield images, tf.cast(labels[:, 0], tf.int64)
+
+
+def batches(args, dtype, rank, world_size, device=None):
+    """Return the iterator that `--loader` names; without `--data`, synthetic batches."""
+    read = dali if args.loader == "dali-cpu" else tf_data
+    read = read if args.data else synthetic
+    return read(args, dtype, rank, world_size, device)
 
 
 def batches_of_replicas(args, dtype, strategy, devices):

@@ -28,6 +28,8 @@ def run(args, job):
     """Do what is this process's task in the job; return the exit code."""
     if args.compile:
         raise RuntimeError("XLA compiles no step whose weights lie on servers: leave COMPILE out")
+    if args.data and args.loader == "dali-cpu":
+        raise RuntimeError("workers read datasets of tf.data alone: choose another LOADER")
     cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
     workers = len(job["cluster"]["worker"])
     if cluster.task_type == "chief":

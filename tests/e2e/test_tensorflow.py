@@ -56,8 +56,9 @@ def test_one_device_and_two_nodes(tmp_path, python):
 @pytest.mark.parametrize(
     "request_",
     [
-        {"precision": "amp"},
+        {"precision": "amp", "loader": "dali-cpu"},
         {"data": "synthetic", "compile": True},
+        {**MIRRORED, "loader": "dali-cpu"},
         {**HOROVOD, "cases": ["2n1g"], "devices": 1},
         pytest.param(
             {**HOROVOD, "backend": ["mpi"], "data": "synthetic", "compile": True}, marks=with_mpi
@@ -126,7 +127,7 @@ def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):
     assert result.throughput is None
 
 
-@pytest.mark.parametrize("request_", [MIRRORED, SERVED, HOROVOD])
+@pytest.mark.parametrize("request_", [MIRRORED, SERVED, {**HOROVOD, "loader": "dali-cpu"}])
 def test_a_damaged_image_is_named(tmp_path, request_):
     tree, cut = damaged_tree(tmp_path)
     case = plan_case(**request_)
@@ -180,8 +181,8 @@ def test_a_damaged_image_in_a_record_is_named(tmp_path, python):
 
 
 def test_images_are_cropped_and_shared_out_as_torchvision_would(tmp_path, python):
-    crops = harness.torchvision_crops(tmp_path)
-    done = harness.run_here("tensorflow", python, NETWORK / "tensorflow_loader.py", crops)
+    files = harness.images_to_look_at(tmp_path)
+    done = harness.run_here("tensorflow", python, NETWORK / "tensorflow_loader.py", *files)
     assert done.returncode == 0, done.stderr
 
 

@@ -36,6 +36,7 @@ def test_what_cannot_be_had_is_refused_with_its_reason():
     ("option", "said"),
     [
         ({"compile": True}, "COMPILE=1 is not possible with STRATEGY='parameter_server' (XLA"),
+        ({"loader": "dali-cpu"}, "LOADER='dali-cpu' is not possible with STRATEGY='parameter_s"),
     ],
 )
 def test_what_does_not_go_with_a_strategy_is_refused_with_its_reason(option, said):
