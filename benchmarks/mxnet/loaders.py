@@ -1,4 +1,4 @@
-"""Where a rank's batches come from: synthetic data, Gluon's loader, or MXNet's own iterator.
+"""Where a rank's batches come from: synthetic data, Gluon's loader, MXNet's iterator, or DALI.
 
 Each function returns an endless iterator of (images, labels) on the rank's device: images of
 shape (batch, 3, size, size), float32, normalised; labels of shape (batch,), float32. There is no
@@ -163,9 +163,22 @@ def epoch(iterator):
     iterator.reset()
 
 
+def dali(args, rank, world_size):
+    """Read, decode, crop, flip and normalise in the threads of NVIDIA's DALI, on the CPU.
+
+    It has no plugin for MXNet any more: batches are taken from the pipeline itself, as they lie in
+    memory.
+    """
+    from common.dali import batches_in_memory
+
+    for batch in batches_in_memory(args, rank, world_size):
+        images, labels = (mx.nd.from_dlpack(one.__dlpack__()) for one in batch)
+        yield images, labels[:, 0].astype("float32")
+
+
 def batches(args, rank, world_size):
     """Return the iterator that `--loader` names; without `--data`, synthetic batches."""
     if not args.data:
         return synthetic(args, rank, world_size)
-    read = recordio if args.loader == "recordio" else gluon
+    read = {"recordio": recordio, "dali-cpu": dali}.get(args.loader, gluon)
     return read(args, rank, world_size)

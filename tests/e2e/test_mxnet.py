@@ -15,11 +15,11 @@ from harness import (
     damaged_records,
     damaged_tree,
     environment,
+    images_to_look_at,
     living,
     records_to_look_at,
     run_here,
     the_run,
-    torchvision_crops,
 )
 
 from results.store import read_stored_run
@@ -62,7 +62,7 @@ def test_a_ladder_of_nodes_and_devices(tmp_path, python):
     [
         {**HOROVOD, "loader": "recordio"},
         pytest.param({**MPI, "data": "synthetic"}, marks=with_mpi),
-        {**SERVER, "backend": ["dist_device_sync"]},
+        {**SERVER, "backend": ["dist_device_sync"], "loader": "dali-cpu"},
     ],
 )
 def test_two_ranks_by_each_strategy(tmp_path, python, request_):
@@ -121,9 +121,11 @@ def test_a_batch_that_does_not_fit_is_out_of_memory(tmp_path, python):
     assert result.throughput is None
 
 
-def test_a_damaged_image_is_named(tmp_path, python):
+@pytest.mark.parametrize("loader", ["gluon", "dali-cpu"])
+def test_a_damaged_image_is_named(tmp_path, python, loader):
     tree, cut = damaged_tree(tmp_path)
-    result, _ = run_script(python, None, tmp_path / "repeat", plan_case(), data=str(tree))
+    case = plan_case(loader=loader)
+    result, _ = run_script(python, None, tmp_path / "repeat", case, data=str(tree))
     assert f"damaged image {cut}" in result.reason
 
 
@@ -141,8 +143,8 @@ def test_records_are_cropped_and_shared_out_as_torchvision_would(tmp_path, pytho
 
 
 def test_images_are_cropped_and_shared_out_as_torchvision_would(tmp_path, python):
-    crops = torchvision_crops(tmp_path)
-    done = run_here("mxnet", python, NETWORK / "mxnet_loader.py", crops)
+    files = images_to_look_at(tmp_path)
+    done = run_here("mxnet", python, NETWORK / "mxnet_loader.py", *files)
     assert done.returncode == 0, done.stderr
 
 

@@ -1,10 +1,11 @@
-"""Compares the loader's crops with torchvision's, and looks at its pixels.
+"""Compares the loaders' crops with torchvision's, and looks at their pixels.
 
-python mxnet_loader.py CROPS.npz
+python mxnet_loader.py CROPS.npz IMAGES: that records.py wrote
 """
 
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ FOLDER = Path(__file__).parents[3] / "benchmarks" / "mxnet"
 sys.path[:0] = [str(FOLDER), str(FOLDER.parent)]
 
 import loaders
+import records
 
 SIZE = 32
 chance = np.random.default_rng(5)
@@ -36,9 +38,10 @@ def is_flipped_half_the_time(folder):
     assert 1845 < flipped < 2155, flipped  # one fair coin in a million is outside
 
 
-def batches_of(folder):
-    args = SimpleNamespace(data=str(folder), image_size=SIZE, batch_size=4, workers=1, seed=0)
-    for images, labels in loaders.gluon(args, 0, 1):
+def batches_of(folder, batch_size=4, rank=0, ranks=1, loader="gluon"):
+    args = SimpleNamespace(data=str(folder), loader=loader, image_size=SIZE, workers=1, seed=0)
+    args.batch_size = batch_size
+    for images, labels in loaders.batches(args, rank, ranks):
         assert images.dtype == np.float32
         yield images.asnumpy(), labels.asnumpy().astype(int)
 
@@ -48,3 +51,4 @@ with tempfile.TemporaryDirectory() as empty:
     is_flipped_half_the_time(Path(empty))
 with tempfile.TemporaryDirectory() as empty:
     crops.require_normalised(Path(empty), batches_of, SIZE)
+records.require_dalis(sys.argv[1], Path(sys.argv[2]), partial(batches_of, loader="dali-cpu"))
