@@ -161,11 +161,6 @@ def _with_strategies(
     for named in strategies:
         name = _choose("STRATEGY", named, possible, device, why)
         strategy = about.strategy[name]
-        if strategy.one_process and request.compile:
-            raise InputError(
-                f"COMPILE=1: what {about.compiler} makes cannot be copied to the devices of "
-                f"STRATEGY={name}: leave one of the two out."
-            )
         _require_that_they_go_together(name, strategy, template)
         if strategy.one_process and most_nodes > 1:
             raise InputError(

@@ -250,7 +250,7 @@ def test_a_cpu_sized_problem_is_noted():
         ({"layout": "x"}, "LAYOUT='x'"),
         ({"strategy": ["x"]}, "STRATEGY='x'"),
         ({"strategy": ["dp"], "nodes": 2, "devices": 4}, "STRATEGY='dp' is one process"),
-        ({"strategy": ["dp"], "compile": True}, "COMPILE=1: what torch.compile makes"),
+        ({"strategy": ["dp"], "compile": True}, "COMPILE=1 is not possible with STRATEGY='dp'"),
         ({"precision": "amp", "amp_dtype": "fp8"}, "AMP_DTYPE='fp8'"),
         ({"amp_dtype": "fp16"}, "AMP_DTYPE=fp16 goes with PRECISION=amp"),
         ({"data": "synthetic", "loader": "torchvision"}, "LOADER=torchvision reads images"),
