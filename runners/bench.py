@@ -16,7 +16,8 @@ from runners.lock_file import held
 from runners.manifest import Manifest
 from runners.progress import Progress
 from runners.repeat import free_port, run_repeat, token_of
-from runners.upstream import ensure_checkout
+from runners.upstream_checkout import ensure_checkout
+from runners.upstream_package import verify_package
 
 
 @dataclass(frozen=True)
@@ -75,12 +76,10 @@ def run_one(
     token = token_of(folder)
     installed = place.installed[case.implementation, case.strategy]
     form = installed.manifest.about.form_of(case.loader)
-    upstream, checkout = installed.manifest.about.upstream, None
-    if upstream:  # looked at again each time
-        checkout = ensure_checkout(upstream, installed.manifest.upstream_patch, paths.UPSTREAM)
+    upstream = installed.manifest.about.upstream
     job = Job(
         python=installed.python,
-        checkout=checkout,
+        checkout=_verified_checkout(installed),
         data=place.converted.get(form, place.data),
         logs=folder,
         hosts=place.hosts,
@@ -100,6 +99,18 @@ def run_one(
         on_phase=on_phase,
         endless=upstream is not None and upstream.endless,
     )
+
+
+def _verified_checkout(installed: Installed) -> Path | None:
+    """Look again at a script that is not ours; return its checkout, where it has one."""
+    manifest = installed.manifest
+    upstream = manifest.about.upstream
+    if upstream is None:
+        return None
+    if upstream.package:
+        verify_package(upstream.package, manifest.site_packages(installed.python))
+        return None
+    return ensure_checkout(upstream, manifest.upstream_patch, paths.UPSTREAM)
 
 
 def missing(run: Path, record: RunRecord) -> Iterator[tuple[Case, int]]:

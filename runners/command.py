@@ -56,6 +56,9 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
     interface = INTERFACE if own_address else "lo"
     gloo = {"GLOO_SOCKET_IFNAME": interface} if case.device == "cpu" else {}
     strategy, upstream = manifest.about.strategy[case.strategy], manifest.about.upstream
+    script = [str((job.checkout or manifest.folder) / manifest.about.script)]
+    if upstream and upstream.package:
+        script = ["-m", manifest.about.script]
     commands = []
     for node in range(case.nodes if strategy.per == "node" else 1):
         places = {
@@ -70,7 +73,7 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
             "hosts": _hosts(case, job),
             "master_address": address_of(0) if own_address else "127.0.0.1",
             "master_port": job.port,
-            "packages": job.python.parents[1] / f"lib/python{manifest.about.python}/site-packages",
+            "packages": manifest.site_packages(job.python),
         }
         if upstream:
             places |= _upstream_places(case, job)
@@ -79,7 +82,7 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
         arguments = [
             str(job.python),
             *(part.format(**places) for part in strategy.start),
-            str((job.checkout or manifest.folder) / manifest.about.script),
+            *script,
             *(
                 [text.format(**places) for text in _upstream_arguments(upstream, case, strategy)]
                 if upstream

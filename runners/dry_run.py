@@ -8,7 +8,7 @@ from runners import paths
 from runners.command import Job, node_commands
 from runners.prepare import Prepared
 from runners.request import MAX
-from runners.upstream import checkout_folder
+from runners.upstream_checkout import checkout_folder
 
 
 def print_plan(prepared: Prepared) -> None:
@@ -24,7 +24,7 @@ def print_plan(prepared: Prepared) -> None:
         one = installed[case.implementation, case.strategy]
         print(f"\n{names[case]}: global batch {case.global_batch}")
         upstream, checkout = one.manifest.about.upstream, None
-        if upstream:
+        if upstream and not upstream.package:
             checkout = checkout_folder(upstream, one.manifest.upstream_patch, paths.UPSTREAM)
         job = Job(
             python=one.python,

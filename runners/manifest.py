@@ -196,6 +196,17 @@ class Manifest:
         return self.folder / upstream.patch if upstream and upstream.patch else None
 
     @property
+    def upstream_source(self) -> str:
+        """What is pinned of a script that is not ours, and what it is changed by."""
+        upstream = self.about.upstream
+        if upstream is None:
+            return ""
+        if upstream.package:
+            return f"PyPI's {upstream.package} {self.pins.get(upstream.package, '-')}"
+        changed = f", changed by {upstream.patch}" if upstream.patch else ""
+        return f"{upstream.repository} at commit {upstream.commit}{changed}"
+
+    @property
     def version(self) -> str:
         """The locked version of the framework; `-` where the lock does not hold it."""
         return self.pins.get(self.about.framework, "-")
@@ -204,6 +215,10 @@ class Manifest:
     def pins(self) -> dict[str, str]:
         """Every locked package and its version."""
         return _pins(self.lock_text)
+
+    def site_packages(self, python: Path) -> Path:
+        """Return where an environment's packages lie, by its interpreter."""
+        return python.parents[1] / f"lib/python{self.about.python}/site-packages"
 
     def locked(self, wanted: Callable[[str], bool]) -> str:
         """Return the lines of the lock but those of the packages that are not wanted."""
@@ -294,6 +309,10 @@ def _check_upstream(path: Path, about: Description) -> None:
             raise InputError(f"{path}: arguments of a strategy are for upstream scripts alone.")
         return
     _check_places(path, [*given, *about.upstream.texts], [*PLACES, *UPSTREAM_PLACES])
+    if about.upstream.package and about.upstream.package not in _pins(
+        (path.parent / about.requirements).read_text()
+    ):
+        raise InputError(f"{path}: {about.requirements} does not lock {about.upstream.package!r}.")
     known = [form.name for form in formats()]
     if about.upstream.log_format not in known:
         raise InputError(

@@ -24,11 +24,11 @@ from runners.hostfile import Host, read_hostfile
 from runners.input_data import InputData, find_data
 from runners.largest_batch import FOLDER, Answer, Search, sized, to_search
 from runners.machine import Machine, this_machine
-from runners.manifest import COMMON, MANIFEST, Description, Manifest
+from runners.manifest import COMMON, MANIFEST, Manifest
 from runners.request import MAX, Request
 from runners.selection import Selection, select
 from runners.source import source_facts
-from runners.upstream import ensure_checkout
+from runners.upstream_checkout import ensure_checkout
 
 # Less than this, and the logs of a few repeats would not fit.
 LEAST_FREE_BYTES = 16 * 2**20
@@ -61,7 +61,7 @@ class Prepared:
         """What a reader must know of the run."""
         left_out = [f"left out: {name}: {why}" for name, why in self.left_out.items()]
         upstream = [
-            note for one in self.selection.manifests.values() for note in _upstream_notes(one.about)
+            note for one in self.selection.manifests.values() for note in _upstream_notes(one)
         ]
         return [*self.selection.plan.notes, *self.found, *self.data.notes, *upstream, *left_out]
 
@@ -82,7 +82,7 @@ class Prepared:
         """
         _check_space(self.resumed or store)
         for one in self.selection.manifests.values():
-            if one.about.upstream:
+            if one.about.upstream and not one.about.upstream.package:
                 ensure_checkout(one.about.upstream, one.upstream_patch, paths.UPSTREAM)
         unbuilt = ensure_environments(
             self.selection.environments, paths.ENVIRONMENTS, named_python, console
@@ -248,17 +248,15 @@ def _hosts_of(hosts: list[Host], nodes: int, devices: int, machine: Machine) -> 
     return [host.name for host in hosts[:nodes]]
 
 
-def _upstream_notes(about: Description) -> list[str]:
+def _upstream_notes(manifest: Manifest) -> list[str]:
     """Say what a reader must know of an implementation whose script is not ours."""
-    upstream = about.upstream
+    name, upstream = manifest.about.name, manifest.about.upstream
     if upstream is None:
         return []
-    changed = f", changed by {upstream.patch}" if upstream.patch else ""
-    where = f"{upstream.repository} at commit {upstream.commit}{changed}"
     what = "its figures are read off what it prints, and whether ranks' weights agree is not known"
     return [
-        f"{about.name}: {where}; {what}",
-        *(f"{about.name}: {one}" for one in upstream.differences),
+        f"{name}: {manifest.upstream_source}; {what}",
+        *(f"{name}: {one}" for one in upstream.differences),
     ]
 
 
@@ -266,7 +264,8 @@ def _framework_facts(manifest: Manifest) -> dict[str, Any]:
     about, folder = manifest.about, manifest.folder
     scripts = sorted([*folder.glob("*.py"), folder / MANIFEST, *COMMON.glob("*.py")])
     if about.upstream:  # the commit stands in the manifest
-        scripts = [folder / MANIFEST, *filter(None, [manifest.upstream_patch])]
+        given = [*folder.glob("*.patch"), *folder.glob("*.yaml")]
+        scripts = [folder / MANIFEST, *sorted(given)]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in scripts))
     upstream = {"upstream": msgspec.to_builtins(about.upstream)} if about.upstream else {}
     return {

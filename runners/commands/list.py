@@ -49,8 +49,8 @@ def _describe(manifest: "Manifest") -> list[str]:
     ]
     if upstream := about.upstream:
         lines += [
-            f"    from      {upstream.repository} {', '.join(upstream.paths)}",
-            f"    commit    {upstream.commit}",
+            f"    from      {manifest.upstream_source}",
+            *(f"    path      {path}" for path in upstream.paths),
             f"    log       {upstream.log_format}",
             f"    runs      {about.script} {shlex.join(upstream.arguments)}",
             *(f"    differs   {one}" for one in upstream.differences),

@@ -181,6 +181,8 @@ def test_what_it_has_no_option_for_is_refused(theirs, tmp_path, option, said):
         ('log_format = "pytorch-examples"', 'log_format = "none"', "log_format 'none' is none of"),
         ("endless = true", 'patch = "no.patch"', "names 'no.patch'"),
         ('commit = "', 'commit = "x', "not a valid manifest"),
+        ('paths = ["train"]', "", "repository, commit and paths are needed, or a package"),
+        ('paths = ["train"]', 'package = "toy"', "a package has no repository"),
     ],
 )
 def test_a_manifest_that_cannot_be_is_named(theirs, tmp_path, old, new, said):

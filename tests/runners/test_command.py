@@ -242,3 +242,11 @@ def test_dlperfs_own_arguments_of_pytorch_examples(nodes, devices, rate, workers
         for node in range(nodes)
     ]
     assert shown_lines == expected
+
+
+def test_a_script_of_a_package_is_started_as_a_module():
+    manifest = load_manifest("tf-models-official")
+    planned = plan(machine(cores=2, gpus=0), about=manifest.about, nodes=1, devices=1)
+    (command,) = node_commands(planned.cases[0], manifest, job(1))
+    assert command.arguments[:3] == ["/env/bin/python", "-m", "official.vision.train"]
+    assert "trainer.train_steps=13" in command.arguments[-1]

@@ -111,6 +111,12 @@ def test_an_unknown_name(name):
         load_manifest(name)
 
 
+def test_a_package_that_is_not_locked_pins_nothing(tmp_path):
+    folder = shutil.copytree(load_manifest("tf-models-official").folder, tmp_path / "theirs")
+    change(folder, 'package = "tf-models-official"', 'package = "tf-models-nightly"')
+    assert fault(folder).endswith("requirements.lock does not lock 'tf-models-nightly'.")
+
+
 @pytest.mark.parametrize("edition", editions())
 def test_what_an_edition_pins_is_whole(edition):
     for name in implementations(edition):

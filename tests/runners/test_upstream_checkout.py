@@ -7,7 +7,8 @@ import pytest
 from repositories import commit_all, git
 
 from results.errors import InputError
-from runners.upstream import Upstream, checkout_folder, ensure_checkout
+from runners.upstream import Upstream
+from runners.upstream_checkout import checkout_folder, ensure_checkout
 
 SCRIPT = "print('Epoch')\n"
 PATCH = """Says more.
