@@ -88,9 +88,9 @@ audit: $(VENV)/.driver ## compute DLPerf's figures again, list what disagrees
 report: $(VENV)/.driver ## render a run's report again: RUN=ID
 	@$(DLSCALE) report $(if $(value RUN),$(call quote,RUN)) $(call option,--results,RESULTS)
 
-.PHONY: compare-examples
-compare-examples: $(VENV)/.driver ## time our script beside pytorch/examples'
-	@$(VENV)/bin/python scripts/compare_with_examples.py $(call option,--examples,EXAMPLES) $(call option,--batch,BATCH)
+.PHONY: compare-upstream
+compare-upstream: $(VENV)/.driver ## measure each of our scripts beside its framework's official one
+	@scripts/compare_with_upstream.sh $(BENCH_OPTIONS)
 
 .PHONY: list
 list: $(VENV)/.driver ## show the implementations and what each supports
@@ -106,11 +106,15 @@ PARALLEL = -n 2 --dist loadfile --no-loadscope-reorder
 .PHONY: test
 test: lint ## run all tests, style and types too (half an hour)
 	-@$(DLSCALE) build --strategy=all
-	@$(VENV)/bin/pytest $(PARALLEL)
+	@$(VENV)/bin/pytest $(PARALLEL) -m "not upstream"
 
 .PHONY: test-quick
 test-quick: $(VENV)/.dev ## run the tests that need no framework (seconds)
 	@$(VENV)/bin/pytest $(PARALLEL) -m "not slow"
+
+.PHONY: test-upstream
+test-upstream: $(VENV)/.dev ## run each upstream script once (10 GB of environments)
+	@$(VENV)/bin/pytest -m upstream
 
 .PHONY: lock
 lock: $(VENV)/.driver ## lock the dependencies again

@@ -26,8 +26,7 @@ def verify_package(name: str, site_packages: Path) -> None:
     wrong = _changed(found) or _too_many(found, site_packages)
     if wrong:
         raise InputError(
-            f"{the_first_of(wrong)} in {site_packages} is not as {name} was published. "
-            f"{remedy}"
+            f"{the_first_of(wrong)} in {site_packages} is not as {name} was published. {remedy}"
         )
 
 
