@@ -42,7 +42,8 @@ def make(form, **more):
 
 
 def test_every_format_is_written():
-    assert {form.name for form in formats()} - {"mllog"} == set(WRITERS)
+    # The first is our own; the second has the lines of paddle-clas, and is read where it is named.
+    assert {form.name for form in formats()} - {"mllog", "paddle-clas-2.5.2"} == set(WRITERS)
 
 
 @pytest.mark.parametrize("form", FORMATS)

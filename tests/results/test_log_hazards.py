@@ -89,6 +89,16 @@ def test_the_stamps_tell_whether_a_mean_is_running(running, monkeypatch):
     assert result.throughput == pytest.approx(t.throughput(21, 121), rel=0.002)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_release_that_is_named_needs_no_stamps_over_few_short_steps(seed):
+    t = truth(13, seed=seed)
+    t.seconds[0, 0] *= 3
+    log = write("paddle-clas", t)
+    result = parse(log, warmup=3, steps=10, form="paddle-clas-2.5.2")
+    assert (result.status, result.throughput) == ("ok", near(t, 3, 13))
+    assert parse(log).format == "paddle-clas"
+
+
 def test_an_epoch_boundary_inside_the_window_is_no_training():
     t = truth(200, epoch=70, pause=30.0)
     t.seconds[0, 70] = 40.0  # the loader starts anew
