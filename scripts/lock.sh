@@ -9,8 +9,9 @@ compile() {
 compile --universal --python-version 3.11 --group build pyproject.toml -o requirements.lock
 compile --universal --python-version 3.11 --group dev pyproject.toml -c requirements.lock \
     -o requirements-dev.lock
-for manifest in benchmarks/*/benchmark.toml; do
+for manifest in benchmarks/*/benchmark.toml benchmarks/upstream/*/*/benchmark.toml; do
     folder=$(dirname "$manifest")
+    [ -f "$folder/requirements.in" ] || continue  # it shares the environment of one of our own
     python=$(sed -n 's/^python = "\(.*\)"$/\1/p' "$manifest")
     constraints=$folder/build-constraints.txt  # of what has no build, and is asked what it needs
     [ -f "$constraints" ] || constraints=/dev/null

@@ -250,3 +250,30 @@ def test_a_script_of_a_package_is_started_as_a_module():
     (command,) = node_commands(planned.cases[0], manifest, job(1))
     assert command.arguments[:3] == ["/env/bin/python", "-m", "official.vision.train"]
     assert "trainer.train_steps=13" in command.arguments[-1]
+
+
+PADDLECLAS = (
+    "GLOO_SOCKET_IFNAME=lo PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=2 DLSCALE_TOKEN=0123"
+    " /env/bin/python /there/tools/train.py"
+    " --config=/there/ppcls/configs/ImageNet/ResNet/ResNet50.yaml"
+    " --override=Global.device=cpu --override=Global.epochs=1 --override=Global.iter_per_epoch=13"
+    " --override=Global.print_batch_step=1 --override=Global.eval_during_train=False"
+    " --override=Global.save_interval=0 --override=Global.output_dir=."
+    " --override=Arch.pretrained=False --override=Loss.Train.0.CELoss.epsilon=0.1"
+    " --override=Optimizer.lr.learning_rate=0.008 --override=Optimizer.momentum=0.875"
+    " --override=Optimizer.regularizer.coeff=0.000030517578125"
+    " --override=DataLoader.Train.dataset.transform_ops.1.RandCropImage.size=224"
+    " --override=DataLoader.Train.sampler.batch_size=8"
+    " --override=DataLoader.Train.sampler.drop_last=True"
+    " --override=DataLoader.Train.loader.num_workers=1"
+    " --override=DataLoader.Train.dataset.image_root=/data/list"
+    " --override=DataLoader.Train.dataset.cls_label_path=/data/list/train_list.txt"
+)
+
+
+def test_a_script_is_told_where_its_checkout_lies():
+    manifest = load_manifest("paddleclas", "today")
+    planned = plan(machine(cores=2), about=manifest.about, devices=1, image_size=224)
+    there = replace(job(1, data="/data/list"), checkout=Path("/there"))
+    (command,) = node_commands(planned.cases[0], manifest, there)
+    assert shown(command) == PADDLECLAS
