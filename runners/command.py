@@ -144,7 +144,6 @@ def _upstream_places(case: Case, job: Job) -> dict[str, object]:
         "total_steps": total_steps,
         "images": total_steps * case.global_batch,
         "learning_rate": f"{case.global_batch / IMAGES_PER_RATE:g}",
-        "logs": job.logs,
         "checkout": job.checkout,
     }
 

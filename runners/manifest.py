@@ -29,7 +29,7 @@ PLACES = [
 # What can stand in braces in the arguments of an upstream script, too.
 UPSTREAM_PLACES = [
     *("data", "data_root", "batch", "node_batch", "global_batch", "image_size", "workers"),
-    *("node_workers", "total_steps", "images", "learning_rate", "logs", "checkout"),
+    *("node_workers", "total_steps", "images", "learning_rate", "checkout"),
 ]
 
 T = TypeVar("T")

@@ -15,11 +15,14 @@ for manifest in benchmarks/*/benchmark.toml benchmarks/upstream/*/*/benchmark.to
     python=$(sed -n 's/^python = "\(.*\)"$/\1/p' "$manifest")
     constraints=$folder/build-constraints.txt  # of what has no build, and is asked what it needs
     [ -f "$constraints" ] || constraints=/dev/null
+    # of a package that names versions or packages which its script does without
+    overrides=$folder/overrides.txt
+    [ -f "$overrides" ] || overrides=/dev/null
     # requirements.in, and what single strategies need beside it
     for wanted in "$folder"/requirements.in $(find "$folder" -name '*.in' ! -name requirements.in); do
         beside=/dev/null
         [ "$wanted" = "$folder/requirements.in" ] || beside=$folder/requirements.lock
-        compile --build-constraint "$constraints" --python-version "$python" \
+        compile --build-constraint "$constraints" --overrides "$overrides" --python-version "$python" \
             --python-platform linux "$wanted" -c "$beside" -o "${wanted%.in}.lock"
     done
 done
