@@ -3,7 +3,7 @@
 # one environment where both can have it: a run, with its report, for each pair.
 #
 #   make compare-upstream                    on this machine's first device
-#   make compare-upstream REPEATS=3          any of the options of `make bench`, for all pairs
+#   make compare-upstream REPEATS=12         any of the options of `make bench`, for all pairs
 #
 # The loader is the one that both can have; oneflow-models' own data are synthetic.
 set -eu
@@ -13,7 +13,7 @@ while read -r pair options; do
     echo "== $pair"
     # shellcheck disable=SC2086 # options are words
     .venv/bin/python -m runners.cli bench "$pair" --devices=1 --cases=1n1g --image-size=224 --batch=16 \
-        $options "$@" </dev/null || failed=1
+        --warmup=2 --steps=5 --repeats=6 $options "$@" </dev/null || failed=1
 done <<PAIRS
 pytorch,pytorch-examples
 tensorflow,tf-models-official --loader=tfrecord

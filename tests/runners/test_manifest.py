@@ -5,7 +5,8 @@ import pytest
 from toy_bench import TOY
 
 from results.errors import InputError
-from runners.manifest import editions, implementations, load_manifest
+from runners import paths
+from runners.manifest import editions, every_manifest, implementations, load_manifest
 
 
 def test_pytorch_comes_with_dlscale():
@@ -115,6 +116,13 @@ def test_a_package_that_is_not_locked_pins_nothing(tmp_path):
     folder = shutil.copytree(load_manifest("tf-models-official").folder, tmp_path / "theirs")
     change(folder, 'package = "tf-models-official"', 'package = "tf-models-nightly"')
     assert fault(folder).endswith("requirements.lock does not lock 'tf-models-nightly'.")
+
+
+def test_every_lock_is_made_by_the_script_that_locks_all():
+    script = (paths.ROOT / "scripts" / "lock.sh").read_text()
+    globs = re.findall(r"benchmarks/\S*\bbenchmark\.toml", script)
+    covered = {path.parent for glob in globs for path in paths.ROOT.glob(glob)}
+    assert covered == {manifest.folder for manifest in every_manifest()}
 
 
 @pytest.mark.parametrize("edition", editions())
