@@ -22,7 +22,8 @@ BENCH_OPTIONS = $(call option,--edition,EDITION) \
   $(call option,--workers,WORKERS) $(call option,--warmup,WARMUP) \
   $(call option,--steps,STEPS) $(call option,--repeats,REPEATS) \
   $(call option,--timeout,TIMEOUT) $(call option,--hostfile,HOSTFILE) \
-  $(call option,--python,FRAMEWORK_PYTHON) \
+  $(call option,--python,FRAMEWORK_PYTHON) $(call option,--interpreter,INTERPRETER) \
+  $(call switch,--any-version,ANY_VERSION) \
   $(call option,--results,RESULTS) $(call option,--reports,REPORTS) \
   $(if $(filter-out 0 no false,$(value RESUME)),--resume $(if $(filter-out 1 yes true,$(value RESUME)),$(call quote,RESUME))) \
   $(call switch,--dry-run,DRY_RUN)

@@ -52,8 +52,9 @@ def ensure_environment(manifest: Manifest, home: Path, named_python: str | None 
     """Return the implementation's environment, building it where it is not there yet.
 
     uv's own progress goes to standard error. Raises `InputError` where it cannot be built: no
-    Python of that version, a hash that does not fit, no network, no space.
+    Python of that version, a hash that does not fit, no network, no space, or none to be had.
     """
+    _require_lock(manifest)
     folder = environment_folder(manifest, home)
     if named_python:
         find_python(manifest.about.python, lock=manifest.lock, named=named_python)
@@ -73,6 +74,20 @@ def ensure_environment(manifest: Manifest, home: Path, named_python: str | None 
             f"The environment {folder} cannot be built: {error.strerror or error}."
         ) from error
     return folder
+
+
+def _require_lock(manifest: Manifest) -> None:
+    about, elsewhere = manifest.about, manifest.about.elsewhere
+    if elsewhere is None:
+        return
+    if elsewhere.gone:
+        why = f"which cannot be installed any more ({elsewhere.gone})"
+    else:
+        why = f"which is in the container {elsewhere.container}, and this version starts none"
+    raise InputError(
+        f"{about.name} needs {about.framework} {elsewhere.version}, {why}: name a Python that "
+        "has it with INTERPRETER=PATH."
+    )
 
 
 def _whole(folder: Path) -> bool:

@@ -13,6 +13,7 @@ from results.case import AmpDtype, Device, Layout, Precision
 from results.errors import InputError
 from results.formats import formats
 from runners.forms.registry import FORMS
+from runners.given_interpreter import Interpreter
 from runners.upstream import Upstream
 
 MANIFEST = "benchmark.toml"
@@ -70,6 +71,18 @@ class Build(
     optional_tools: list[str] = []
 
 
+class Elsewhere(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An environment that no lock makes: what holds it, or why it is not to be had.
+
+    `version` is the framework's in it. `container` is an image that holds it, and `gone` says why
+    none can be made any more: it is for a Python that the user names then.
+    """
+
+    version: str
+    container: str = ""
+    gone: str = ""
+
+
 class Strategy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How ranks are kept in step, and what starts them.
 
@@ -101,15 +114,17 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     than folders of images (runners/forms). With `own_address`, two nodes at one address are taken
     for one, so emulated nodes get a network namespace each. `backend_tools` names the program that
     a backend needs on PATH, and `build` what is built from source here. With `upstream` the script
-    is not ours: it lies in another repository.
+    is not ours: it lies in another repository. Its environment is made of `requirements` on
+    `python`, or is `elsewhere`.
     """
 
     name: str
     title: str
     network: str
     script: str
-    python: str
-    requirements: str
+    python: str = ""
+    requirements: str = ""
+    elsewhere: Elsewhere | None = None
     framework: str
     strategy: Annotated[dict[str, Strategy], msgspec.Meta(min_length=1)]
     compiler: str = ""
@@ -121,6 +136,13 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     unavailable: dict[str, str] = {}
     upstream: Upstream | None = None
     on: Annotated[dict[Device, Support], msgspec.Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        """Refuse an environment that is neither locked nor elsewhere."""
+        if self.elsewhere and (self.python or self.requirements):
+            raise ValueError("what is elsewhere has no python and no requirements")
+        if not self.elsewhere and not (self.python and self.requirements):
+            raise ValueError("python and requirements are needed, or elsewhere")
 
     def strategies_on(self, device: Device) -> list[str]:
         """Return the strategies that a kind of device has, the default first."""
@@ -136,15 +158,19 @@ class Manifest:
     """A description and the folder it stands in.
 
     `strategy` names one that has an environment of its own, and then stands for all with that
-    environment; it is empty for the environment that the others have in common.
+    environment; it is empty for the environment that the others have in common. An `interpreter`
+    that the user names takes the place of all its environments.
     """
 
     folder: Path
     about: Description
     strategy: str = ""
+    interpreter: Interpreter | None = None
 
     def for_strategy(self, name: str) -> "Manifest":
         """Return the implementation with the environment of one of its strategies."""
+        if self.interpreter:
+            return self
         strategies = self.about.strategy
         own = strategies[name].requirements
         alike = [one for one, strategy in strategies.items() if strategy.requirements == own]
@@ -169,6 +195,8 @@ class Manifest:
     @property
     def lock_text(self) -> str:
         """What is locked for its environment: the file, and what its strategy needs beside it."""
+        if not self.about.requirements:
+            return ""
         text = self.lock.read_text()
         own = self.about.strategy[self.strategy].requirements if self.strategy else ""
         if own:
@@ -208,8 +236,16 @@ class Manifest:
 
     @property
     def version(self) -> str:
-        """The locked version of the framework; `-` where the lock does not hold it."""
-        return self.pins.get(self.about.framework, "-")
+        """The version of the framework that is run; `-` where nothing says which."""
+        if self.interpreter:
+            return self.interpreter.version_of(self.about.framework) or "-"
+        return self.pinned_version
+
+    @property
+    def pinned_version(self) -> str:
+        """The framework's version that is locked, or that is elsewhere."""
+        elsewhere = self.about.elsewhere
+        return elsewhere.version if elsewhere else self.pins.get(self.about.framework, "-")
 
     @property
     def pins(self) -> dict[str, str]:
@@ -218,6 +254,8 @@ class Manifest:
 
     def site_packages(self, python: Path) -> Path:
         """Return where an environment's packages lie, by its interpreter."""
+        if self.interpreter:
+            return self.interpreter.site_packages
         return python.parents[1] / f"lib/python{self.about.python}/site-packages"
 
     def locked(self, wanted: Callable[[str], bool]) -> str:
@@ -271,7 +309,7 @@ def load_manifest(name: str, edition: str = "") -> Manifest:
     if not _NAME.fullmatch(about.name):
         raise InputError(f"{path}: the name {about.name!r} cannot be a folder's: choose another.")
     needed = [one.requirements for one in about.strategy.values() if one.requirements]
-    needed += [about.requirements, *about.build.patches.values()]
+    needed += [about.requirements or MANIFEST, *about.build.patches.values()]
     needed += [about.upstream.patch or MANIFEST] if about.upstream else [about.script]
     for key in needed:
         if not (path.parent / key).is_file():
@@ -309,10 +347,9 @@ def _check_upstream(path: Path, about: Description) -> None:
             raise InputError(f"{path}: arguments of a strategy are for upstream scripts alone.")
         return
     _check_places(path, [*given, *about.upstream.texts], [*PLACES, *UPSTREAM_PLACES])
-    if about.upstream.package and about.upstream.package not in _pins(
-        (path.parent / about.requirements).read_text()
-    ):
-        raise InputError(f"{path}: {about.requirements} does not lock {about.upstream.package!r}.")
+    package = about.upstream.package
+    if package and package not in Manifest(path.parent, about).pins:
+        raise InputError(f"{path}: {about.requirements} does not lock {package!r}.")
     known = [form.name for form in formats()]
     if about.upstream.log_format not in known:
         raise InputError(

@@ -63,7 +63,11 @@ class Prepared:
         upstream = [
             note for one in self.selection.manifests.values() for note in _upstream_notes(one)
         ]
-        return [*self.selection.plan.notes, *self.found, *self.data.notes, *upstream, *left_out]
+        named = [
+            note for one in self.selection.manifests.values() for note in _interpreter_notes(one)
+        ]
+        notes = [*self.selection.plan.notes, *self.found, *self.data.notes]
+        return [*notes, *named, *upstream, *left_out]
 
     @property
     def installed(self) -> dict[tuple[str, str], Installed]:
@@ -71,8 +75,9 @@ class Prepared:
         installed = {}
         for case in self.selection.plan.cases:
             manifest = self.selection.environment_of(case)
-            python = python_of(environment_folder(manifest, paths.ENVIRONMENTS))
-            installed[case.implementation, case.strategy] = Installed(manifest, python)
+            installed[case.implementation, case.strategy] = Installed(
+                manifest, _python_of(manifest)
+            )
         return installed
 
     def built(self, store: Path, named_python: str | None, console: Console) -> "Prepared":
@@ -84,6 +89,8 @@ class Prepared:
         for one in self.selection.manifests.values():
             if one.about.upstream and not one.about.upstream.package:
                 ensure_checkout(one.about.upstream, one.upstream_patch, paths.UPSTREAM)
+        if self.request.interpreter:
+            return self
         unbuilt = ensure_environments(
             self.selection.environments, paths.ENVIRONMENTS, named_python, console
         )
@@ -248,6 +255,25 @@ def _hosts_of(hosts: list[Host], nodes: int, devices: int, machine: Machine) -> 
     return [host.name for host in hosts[:nodes]]
 
 
+def _python_of(manifest: Manifest) -> Path:
+    """Return the interpreter of an environment, whether or not it is there."""
+    if manifest.interpreter:
+        return manifest.interpreter.python
+    if manifest.about.elsewhere:
+        return Path("python3")  # to show the command: it is not run
+    return python_of(environment_folder(manifest, paths.ENVIRONMENTS))
+
+
+def _interpreter_notes(manifest: Manifest) -> list[str]:
+    """Say that an environment is not the locked one, and which version its framework has."""
+    if manifest.interpreter is None:
+        return []
+    about, pinned = manifest.about, manifest.pinned_version
+    other = "" if manifest.version == pinned else f", not the pinned {pinned}"
+    runs = f"{about.name} runs on {manifest.interpreter.python}"
+    return [f"{runs}, with {about.framework} {manifest.version}{other}"]
+
+
 def _upstream_notes(manifest: Manifest) -> list[str]:
     """Say what a reader must know of an implementation whose script is not ours."""
     name, upstream = manifest.about.name, manifest.about.upstream
@@ -275,13 +301,16 @@ def _framework_facts(manifest: Manifest) -> dict[str, Any]:
         "network": about.network,
         "published": about.published,
         "version": manifest.version,
-        "python": about.python,
+        "python": manifest.interpreter.version if manifest.interpreter else about.python,
         "scripts_sha256": digest.hexdigest(),
     }
 
 
 def _environment_facts(manifest: Manifest) -> dict[str, Any]:
     """Return what an environment was made of; its folder's name says with which tools, too."""
+    if manifest.interpreter:
+        interpreter = manifest.interpreter
+        return {"folder": str(interpreter.python), "packages": interpreter.packages}
     return {
         "folder": environment_folder(manifest, paths.ENVIRONMENTS).name,
         "lock_sha256": hashlib.sha256(manifest.lock_text.encode()).hexdigest(),
@@ -316,7 +345,9 @@ def _check_same(was: dict[str, Any], now: dict[str, Any], folder: Path) -> None:
         _check_part(name, framework_facts(was, name), facts, keys, folder)
     for name, facts in now["environments"].items():
         before = section(section(was, "environments"), name)
-        _check_part(f"environment of {name}", before, facts, ["lock_sha256", "folder"], folder)
+        _check_part(
+            f"environment of {name}", before, facts, ["lock_sha256", "packages", "folder"], folder
+        )
 
 
 def _check_part(

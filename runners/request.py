@@ -35,5 +35,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     strategy: list[str] | None = None
     backend: list[str] | None = None
     hostfile: str | None = None
+    interpreter: str = ""
+    any_version: bool = False
     timeout: float = 1800.0
     seed: int = 0

@@ -11,6 +11,7 @@ import msgspec
 from results.case import Case
 from results.errors import InputError
 from runners.emulated_network import network
+from runners.given_interpreter import Interpreter, look_at
 from runners.machine import Machine
 from runners.manifest import Manifest, implementations, load_manifest
 from runners.matrix import Plan, make_plan
@@ -118,10 +119,13 @@ def select(request: Request, machine: Machine, hosts: int | None) -> Selection:
     manifests = load_manifests(words, request.edition)
     if len(manifests) > 1 and request.device is None:
         request = msgspec.structs.replace(request, device="cuda" if machine.gpus else "cpu")
+    interpreter = look_at(request.interpreter) if request.interpreter else None
     plans: dict[str, Plan] = {}
     left_out: dict[str, str] = {}
     for name, manifest in manifests.items():
         try:
+            if interpreter:
+                _require_version(manifest, interpreter, any_version=request.any_version)
             plan = make_plan(request, manifest.about, machine, hosts)
             _require_what_it_needs(manifest, plan)
         except InputError as error:
@@ -136,7 +140,29 @@ def select(request: Request, machine: Machine, hosts: int | None) -> Selection:
         reasons = list(dict.fromkeys(left_out.values()))
         one_by_one = [f"{name}: {why}" for name, why in left_out.items()]
         raise InputError(reasons[0] if len(reasons) == 1 else " ".join(one_by_one))
-    return Selection({name: manifests[name] for name in plans}, _together(plans), left_out)
+    taking_part = {name: replace(manifests[name], interpreter=interpreter) for name in plans}
+    return Selection(taking_part, _together(plans), left_out)
+
+
+def _require_version(manifest: Manifest, interpreter: Interpreter, *, any_version: bool) -> None:
+    """Refuse an upstream script under another version of its framework than it is pinned to.
+
+    A benchmark is reproduced only where commit, version and arguments match (DLPerf's lesson).
+    """
+    about, pinned = manifest.about, manifest.pinned_version
+    found = interpreter.version_of(about.framework)
+    if not found:
+        raise InputError(
+            f"INTERPRETER: {interpreter.python} has no {about.framework}, which {about.name} "
+            "needs: name a Python that has it."
+        )
+    if about.upstream and found != pinned.partition("+")[0] and not any_version:
+        consequence = about.upstream.other_versions or "what it does then is not known"
+        raise InputError(
+            f"{about.name} is pinned to {about.framework} {pinned}, and {interpreter.python} has "
+            f"{found}: {consequence}. Leave INTERPRETER out, name another, or go on regardless "
+            "with ANY_VERSION=1."
+        )
 
 
 def _together(plans: dict[str, Plan]) -> Plan:

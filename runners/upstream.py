@@ -23,7 +23,8 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     (results/formats). `arguments` are given always, those of `data` and `precision` with each kind
     of input and precision that it has; places in braces are filled in as in `start`. `image_sizes`
     in pixels, empty for any. An `endless` script has no option that ends it after so many steps: it
-    is ended once they are in its log. `differences` say what is not as it was published.
+    is ended once they are in its log. `differences` say what is not as it was published, and
+    `other_versions` what goes wrong under other versions of the framework than the pinned one.
     """
 
     repository: _Address = ""
@@ -38,6 +39,7 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     endless: bool = False
     patch: str = ""
     differences: list[str] = []
+    other_versions: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what is neither a commit of a repository nor a package."""

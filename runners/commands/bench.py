@@ -84,6 +84,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="hosts, one per line: 10.0.0.2 slots=8",
     )
     where.add_argument("--python", metavar="PATH", help="Python for the framework's environment")
+    where.add_argument(
+        "--interpreter",
+        metavar="PATH",
+        help="a Python that has the framework already: no environment is built",
+    )
+    where.add_argument(
+        "--any-version",
+        action="store_true",
+        default=None,
+        help="run an upstream script with another version than its pin",
+    )
     options.add_results(where)
     options.add_reports(where)
     parser.add_argument(

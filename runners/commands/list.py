@@ -42,9 +42,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _describe(manifest: "Manifest") -> list[str]:
     about = manifest.about
-    locked = f"{len(manifest.pins)} packages locked"
     lines = [
-        f"{about.name}: {about.title} {manifest.version} on Python {about.python}, {locked}",
+        f"{about.name}: {about.title} {manifest.version}{_environment(manifest)}",
         f"    network   {about.network}",
     ]
     if upstream := about.upstream:
@@ -71,3 +70,12 @@ def _describe(manifest: "Manifest") -> list[str]:
     for name, strategy in about.strategy.items():
         notes |= {f"{name} with {what}": why for what, why in strategy.unavailable.items()}
     return [*lines, *(f"    note      {what}: {why}" for what, why in notes.items())]
+
+
+def _environment(manifest: "Manifest") -> str:
+    elsewhere = manifest.about.elsewhere
+    if elsewhere is None:
+        return f" on Python {manifest.about.python}, {len(manifest.pins)} packages locked"
+    if elsewhere.gone:
+        return f", which cannot be installed any more: {elsewhere.gone}"
+    return f", in the container {elsewhere.container}"
