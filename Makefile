@@ -60,7 +60,7 @@ bench: $(VENV)/.driver ## run a benchmark: FRAMEWORK=pytorch (README, Options)
 .PHONY: build
 build: $(VENV)/.driver ## make environments beforehand: FRAMEWORK=all
 	@$(DLSCALE) build $(if $(value FRAMEWORK),$(call quote,FRAMEWORK)) $(call option,--strategy,STRATEGY) \
-	  $(call option,--python,FRAMEWORK_PYTHON)
+	  $(call option,--edition,EDITION) $(call option,--python,FRAMEWORK_PYTHON)
 
 .PHONY: convert
 convert: $(VENV)/.driver ## convert images: DATA=DIR FORM=tfrecord TO=DIR

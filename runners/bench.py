@@ -16,7 +16,7 @@ from runners.lock_file import held
 from runners.manifest import Manifest
 from runners.progress import Progress
 from runners.repeat import free_port, run_repeat, token_of
-from runners.upstream_checkout import ensure_checkout
+from runners.upstream_checkout import checkout_of
 from runners.upstream_package import verify_package
 
 
@@ -105,12 +105,9 @@ def _verified_checkout(installed: Installed) -> Path | None:
     """Look again at a script that is not ours; return its checkout, where it has one."""
     manifest = installed.manifest
     upstream = manifest.about.upstream
-    if upstream is None:
-        return None
-    if upstream.package:
+    if upstream and upstream.package:
         verify_package(upstream.package, manifest.site_packages(installed.python))
-        return None
-    return ensure_checkout(upstream, manifest.upstream_patch, paths.UPSTREAM)
+    return checkout_of(manifest, paths.UPSTREAM)
 
 
 def missing(run: Path, record: RunRecord) -> Iterator[tuple[Case, int]]:

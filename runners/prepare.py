@@ -28,7 +28,7 @@ from runners.manifest import COMMON, MANIFEST, Manifest
 from runners.request import MAX, Request
 from runners.selection import Selection, select
 from runners.source import source_facts
-from runners.upstream_checkout import ensure_checkout
+from runners.upstream_checkout import checkout_of
 
 # Less than this, and the logs of a few repeats would not fit.
 LEAST_FREE_BYTES = 16 * 2**20
@@ -87,8 +87,7 @@ class Prepared:
         """
         _check_space(self.resumed or store)
         for one in self.selection.manifests.values():
-            if one.about.upstream and not one.about.upstream.package:
-                ensure_checkout(one.about.upstream, one.upstream_patch, paths.UPSTREAM)
+            checkout_of(one, paths.UPSTREAM)
         if self.request.interpreter:
             return self
         unbuilt = ensure_environments(

@@ -16,6 +16,7 @@ import msgspec
 
 from results.errors import InputError
 from runners.lock_file import in_turn
+from runners.manifest import Manifest
 from runners.upstream import Upstream, the_first_of
 
 _FETCHED = "dlscale-fetched"  # in .git, once all is there
@@ -23,6 +24,14 @@ _DIGITS = 12
 # Of git's own, these would lead it to another repository than the one that is named.
 _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY")
 _SETTINGS = ("-c", "core.autocrlf=false", "-c", "core.hooksPath=/dev/null")
+
+
+def checkout_of(manifest: Manifest, home: Path) -> Path | None:
+    """Return the verified checkout of an implementation's script; None where it has none."""
+    upstream = manifest.about.upstream
+    if upstream is None or upstream.package:
+        return None
+    return ensure_checkout(upstream, manifest.upstream_patch, home)
 
 
 def checkout_folder(upstream: Upstream, patch: Path | None, home: Path) -> Path:

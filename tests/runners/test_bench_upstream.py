@@ -127,6 +127,15 @@ def test_the_record_holds_commit_and_differences(theirs, tmp_path):
     assert json.loads((bench.folder / "record.json").read_text())["cases"][0]["log_format"]
 
 
+def test_what_was_fetched_beforehand_needs_no_repository(theirs, tmp_path):
+    folder = theirs()
+    built = finished(Bench(tmp_path / "home").start("build", folder))
+    assert built.returncode == 0, built.stderr
+    shutil.rmtree(tmp_path / tmp_path.name)
+    _, done = bench_of(folder, tmp_path / "home")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
