@@ -11,7 +11,7 @@ from results.errors import InputError
 from results.record import REPEAT_FILE, RUN_FILE, RepeatRecord, RunRecord, read_repeat, read_run
 from results.store import ATTEMPTS, LATEST, find_run
 from runners import paths
-from runners.command import Job, node_commands
+from runners.command import Job, container_name, node_commands
 from runners.lock_file import held
 from runners.manifest import Manifest
 from runners.progress import Progress
@@ -89,16 +89,21 @@ def run_one(
         seed=place.seed,
     )
     commands = node_commands(case, installed.manifest, job)
-    return run_repeat(
-        case,
-        repeat,
-        commands,
-        folder,
-        token=token,
-        timeout=place.timeout,
-        on_phase=on_phase,
-        endless=upstream is not None and upstream.endless,
-    )
+    try:
+        return run_repeat(
+            case,
+            repeat,
+            commands,
+            folder,
+            token=token,
+            timeout=place.timeout,
+            on_phase=on_phase,
+            endless=upstream is not None and upstream.endless,
+        )
+    finally:
+        if container := installed.manifest.container:
+            for command in commands:
+                container.remove(container_name(token, command.node))
 
 
 def _verified_checkout(installed: Installed) -> Path | None:

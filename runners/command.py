@@ -9,7 +9,8 @@ from pathlib import Path
 from results.case import Case
 from results.record import NodeCommand
 from runners.emulated_network import INTERFACE, address_of
-from runners.manifest import Manifest, Strategy
+from runners.manifest import COMMON, Manifest, Strategy
+from runners.processes import VARIABLE
 from runners.upstream import Upstream
 
 # Variables that steer a framework, kept in the record as they were found.
@@ -18,6 +19,8 @@ RECORDED = re.compile(
     r"GLIBC_TUNABLES|PADDLE|FLAGS_|GLOG|MXNET|DMLC|PS_|KVSTORE|ONEFLOW|MS_|MINDSPORE|"
     r"LD_|PYTHON|XLA|TF_(?!VAR_|CLI_)|UCX|OMPI|HOROVOD|FI_|NVIDIA|DLSCALE)"
 )
+# Of these, what would put this machine's programs and libraries in the place of a container's.
+_OF_THIS_MACHINE = re.compile(r"LD_|PYTHON|CUDA_(HOME|PATH)")
 # A learning rate of 1 goes with so many images per step (DLPerf: rate = batch / 1000).
 IMAGES_PER_RATE = 1000
 _SECRET = re.compile(
@@ -94,7 +97,20 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(mine)
         # A checkout is to stay as it was fetched.
         clean = {"PYTHONDONTWRITEBYTECODE": "1"} if upstream else {}
-        environment = {**gloo, **clean, **environment, "DLSCALE_TOKEN": job.token}
+        environment = {**gloo, **clean, **environment, VARIABLE: job.token}
+        if manifest.container:
+            arguments = manifest.container.started(
+                container_name(job.token, node),
+                arguments,
+                environment,
+                device=case.device,
+                readable=_readable(manifest, job),
+                writable=[job.logs],
+                inherited=[
+                    name for name in recorded_variables() if not _OF_THIS_MACHINE.match(name)
+                ],
+            )
+            environment = {VARIABLE: job.token}
         commands.append(
             NodeCommand(
                 node=node,
@@ -105,6 +121,18 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
             )
         )
     return commands
+
+
+def container_name(token: str, node: int) -> str:
+    """Return the name of the container that a node's command runs in."""
+    return f"dlscale-{token}-{node}"
+
+
+def _readable(manifest: Manifest, job: Job) -> list[Path]:
+    """Return the folders that a script in a container is to see."""
+    data = Path(job.data).parent if job.data else None
+    folders = [manifest.folder, COMMON.parent, job.checkout, data]
+    return [folder for folder in folders if folder]
 
 
 def _hosts(case: Case, job: Job) -> str:

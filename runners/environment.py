@@ -78,16 +78,14 @@ def ensure_environment(manifest: Manifest, home: Path, named_python: str | None 
 
 def _require_lock(manifest: Manifest) -> None:
     about, elsewhere = manifest.about, manifest.about.elsewhere
-    if elsewhere is None:
-        return
-    if elsewhere.gone:
-        why = f"which cannot be installed any more ({elsewhere.gone})"
-    else:
-        why = f"which is in the container {elsewhere.container}, and this version starts none"
-    raise InputError(
-        f"{about.name} needs {about.framework} {elsewhere.version}, {why}: name a Python that "
-        "has it with INTERPRETER=PATH."
-    )
+    if elsewhere:
+        why = f"cannot be installed any more ({elsewhere.gone})"
+        if elsewhere.container:
+            why = f"is in the container {elsewhere.container}"
+        raise InputError(
+            f"{about.name} needs {about.framework} {elsewhere.version}, which {why}: name a Python "
+            "that has it with INTERPRETER=PATH."
+        )
 
 
 def _whole(folder: Path) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from results.errors import InputError
 
 # Runs on any Python 3: before 3.8 it has no importlib.metadata.
-_QUESTION = """
+QUESTION = """
 import json, platform, sysconfig
 try:
     from importlib.metadata import distributions
@@ -58,19 +58,31 @@ def look_at(named: str) -> Interpreter:
     python = Path(path).absolute()
     try:
         asked = subprocess.run(
-            [str(python), "-c", _QUESTION],
+            [str(python), "-c", QUESTION],
             capture_output=True,
             text=True,
             check=False,
             timeout=_PATIENCE,
         )
-        version, folder, found = json.loads(asked.stdout.splitlines()[-1])
-        packages = {_normalised(name): str(pinned) for name, pinned in found if name}
-    except (OSError, subprocess.TimeoutExpired, ValueError, TypeError, IndexError) as error:
+    except (OSError, subprocess.TimeoutExpired):
+        found = None
+    else:
+        found = interpreter_of(python, asked.stdout)
+    if found is None:
         raise InputError(
             f"INTERPRETER={named!r} does not say as a Python would what it holds: name a Python "
             "that has the framework."
-        ) from error
+        )
+    return found
+
+
+def interpreter_of(python: Path, said: str) -> Interpreter | None:
+    """Return what a Python answered to `QUESTION`; None where that is no answer."""
+    try:
+        version, folder, found = json.loads(said.splitlines()[-1])
+        packages = {_normalised(name): str(pinned) for name, pinned in found if name}
+    except (ValueError, TypeError, IndexError):
+        return None
     return Interpreter(python, str(version), Path(str(folder)), dict(sorted(packages.items())))
 
 

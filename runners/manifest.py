@@ -12,6 +12,7 @@ import benchmarks
 from results.case import AmpDtype, Device, Layout, Precision
 from results.errors import InputError
 from results.formats import formats
+from runners.container import Container
 from runners.forms.registry import FORMS
 from runners.given_interpreter import Interpreter
 from runners.upstream import Upstream
@@ -159,22 +160,29 @@ class Manifest:
 
     `strategy` names one that has an environment of its own, and then stands for all with that
     environment; it is empty for the environment that the others have in common. An `interpreter`
-    that the user names takes the place of all its environments.
+    that the user names takes the place of all its environments, and so does the one in a
+    `container`, once that is looked into.
     """
 
     folder: Path
     about: Description
     strategy: str = ""
     interpreter: Interpreter | None = None
+    container: Container | None = None
 
     def for_strategy(self, name: str) -> "Manifest":
         """Return the implementation with the environment of one of its strategies."""
-        if self.interpreter:
+        if self.is_there:
             return self
         strategies = self.about.strategy
         own = strategies[name].requirements
         alike = [one for one, strategy in strategies.items() if strategy.requirements == own]
         return replace(self, strategy=alike[0] if own else "")
+
+    @property
+    def is_there(self) -> bool:
+        """Whether its environment is none that is built: an interpreter or a container."""
+        return self.interpreter is not None or self.container is not None
 
     @property
     def environments(self) -> list["Manifest"]:
@@ -256,6 +264,8 @@ class Manifest:
         """Return where an environment's packages lie, by its interpreter."""
         if self.interpreter:
             return self.interpreter.site_packages
+        if self.about.elsewhere:  # not looked at yet
+            return Path("site-packages")
         return python.parents[1] / f"lib/python{self.about.python}/site-packages"
 
     def locked(self, wanted: Callable[[str], bool]) -> str:

@@ -19,6 +19,7 @@ from runners import paths
 from runners.bench import Installed, Place, disk_error, latest_unfinished
 from runners.build import ensure_environments
 from runners.command import recorded_variables
+from runners.container import PYTHON
 from runners.environment import environment_folder, python_of
 from runners.hostfile import Host, read_hostfile
 from runners.input_data import InputData, find_data
@@ -26,7 +27,7 @@ from runners.largest_batch import FOLDER, Answer, Search, sized, to_search
 from runners.machine import Machine, this_machine
 from runners.manifest import COMMON, MANIFEST, Manifest
 from runners.request import MAX, Request
-from runners.selection import Selection, select
+from runners.selection import Selection, require_version, select
 from runners.source import source_facts
 from runners.upstream_checkout import checkout_of
 
@@ -88,14 +89,31 @@ class Prepared:
         _check_space(self.resumed or store)
         for one in self.selection.manifests.values():
             checkout_of(one, paths.UPSTREAM)
-        if self.request.interpreter:
-            return self
-        unbuilt = ensure_environments(
-            self.selection.environments, paths.ENVIRONMENTS, named_python, console
-        )
+        selection, unbuilt = self._looked_into()
+        to_build = {n: one for n, one in selection.environments.items() if not one.is_there}
+        if to_build:
+            unbuilt |= ensure_environments(to_build, paths.ENVIRONMENTS, named_python, console)
+        elif len(unbuilt) == len(self.selection.manifests):
+            raise InputError(" ".join(unbuilt.values()))
         if unbuilt and self.resumed:
             raise InputError(" ".join(unbuilt.values()))
-        return self._without(unbuilt)
+        return replace(self, selection=selection).without(unbuilt)
+
+    def _looked_into(self) -> tuple[Selection, dict[str, str]]:
+        """Look into the containers, fetched where need be; tell of those that cannot be used."""
+        manifests, unusable = dict(self.selection.manifests), dict[str, str]()
+        for name, manifest in self.selection.manifests.items():
+            if manifest.container is None:
+                continue
+            try:
+                container = manifest.container.fetched()
+                found = container.interpreter()
+                require_version(manifest, found, any_version=self.request.any_version)
+            except InputError as error:
+                unusable[name] = str(error)
+            else:
+                manifests[name] = replace(manifest, container=container, interpreter=found)
+        return replace(self.selection, manifests=manifests), unusable
 
     def sized(self, store: Path, place: Place, console: Console) -> "Prepared":
         """Search the largest batches, where they are asked for and not known.
@@ -117,7 +135,7 @@ class Prepared:
                 answers[case.settings] = search.largest(case, facts, place)
             except BenchmarkError as error:
                 failed[name] = str(error)
-        left = self._without(failed)
+        left = self.without(failed)
         if not left.selection.plan.cases:
             raise BenchmarkError(" ".join(failed.values()))
         batches = {settings: answer.case.batch_size for settings, answer in answers.items()}
@@ -162,7 +180,8 @@ class Prepared:
             raise disk_error(folder, error) from error
         return folder, record
 
-    def _without(self, failed: dict[str, str]) -> "Prepared":
+    def without(self, failed: dict[str, str]) -> "Prepared":
+        """Return it without the environments that failed, and say why."""
         selection = self.selection.without(failed)
         return replace(self, selection=selection, failed={**self.failed, **failed})
 
@@ -259,7 +278,7 @@ def _python_of(manifest: Manifest) -> Path:
     if manifest.interpreter:
         return manifest.interpreter.python
     if manifest.about.elsewhere:
-        return Path("python3")  # to show the command: it is not run
+        return PYTHON
     return python_of(environment_folder(manifest, paths.ENVIRONMENTS))
 
 
@@ -268,9 +287,11 @@ def _interpreter_notes(manifest: Manifest) -> list[str]:
     if manifest.interpreter is None:
         return []
     about, pinned = manifest.about, manifest.pinned_version
+    place = str(manifest.interpreter.python)
+    if manifest.container:
+        place = f"the container {manifest.container.image}, {manifest.container.digest}"
     other = "" if manifest.version == pinned else f", not the pinned {pinned}"
-    runs = f"{about.name} runs on {manifest.interpreter.python}"
-    return [f"{runs}, with {about.framework} {manifest.version}{other}"]
+    return [f"{about.name} runs on {place}, with {about.framework} {manifest.version}{other}"]
 
 
 def _upstream_notes(manifest: Manifest) -> list[str]:
@@ -308,8 +329,9 @@ def _framework_facts(manifest: Manifest) -> dict[str, Any]:
 def _environment_facts(manifest: Manifest) -> dict[str, Any]:
     """Return what an environment was made of; its folder's name says with which tools, too."""
     if manifest.interpreter:
-        interpreter = manifest.interpreter
-        return {"folder": str(interpreter.python), "packages": interpreter.packages}
+        container, interpreter = manifest.container, manifest.interpreter
+        image = {"image": container.image, "digest": container.digest} if container else {}
+        return {**image, "folder": str(interpreter.python), "packages": interpreter.packages}
     return {
         "folder": environment_folder(manifest, paths.ENVIRONMENTS).name,
         "lock_sha256": hashlib.sha256(manifest.lock_text.encode()).hexdigest(),
@@ -344,9 +366,8 @@ def _check_same(was: dict[str, Any], now: dict[str, Any], folder: Path) -> None:
         _check_part(name, framework_facts(was, name), facts, keys, folder)
     for name, facts in now["environments"].items():
         before = section(section(was, "environments"), name)
-        _check_part(
-            f"environment of {name}", before, facts, ["lock_sha256", "packages", "folder"], folder
-        )
+        keys = ["lock_sha256", "digest", "packages", "folder"]
+        _check_part(f"environment of {name}", before, facts, keys, folder)
 
 
 def _check_part(

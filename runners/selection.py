@@ -3,13 +3,14 @@
 import os
 import shlex
 import shutil
-from collections.abc import Container
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import msgspec
 
 from results.case import Case
 from results.errors import InputError
+from runners.container import Container, find_runtime
 from runners.emulated_network import network
 from runners.given_interpreter import Interpreter, look_at
 from runners.machine import Machine
@@ -54,7 +55,7 @@ class Selection:
         needed = [self.environment_of(case) for case in self.plan.cases]
         return {one.environment_name: one for one in needed}
 
-    def without(self, environments: Container[str]) -> "Selection":
+    def without(self, environments: Collection[str]) -> "Selection":
         """Return the selection without what needs these environments."""
         cases = [
             case
@@ -125,7 +126,7 @@ def select(request: Request, machine: Machine, hosts: int | None) -> Selection:
     for name, manifest in manifests.items():
         try:
             if interpreter:
-                _require_version(manifest, interpreter, any_version=request.any_version)
+                require_version(manifest, interpreter, any_version=request.any_version)
             plan = make_plan(request, manifest.about, machine, hosts)
             _require_what_it_needs(manifest, plan)
         except InputError as error:
@@ -140,11 +141,19 @@ def select(request: Request, machine: Machine, hosts: int | None) -> Selection:
         reasons = list(dict.fromkeys(left_out.values()))
         one_by_one = [f"{name}: {why}" for name, why in left_out.items()]
         raise InputError(reasons[0] if len(reasons) == 1 else " ".join(one_by_one))
-    taking_part = {name: replace(manifests[name], interpreter=interpreter) for name in plans}
+    taking_part = {name: _in_its_place(manifests[name], interpreter) for name in plans}
     return Selection(taking_part, _together(plans), left_out)
 
 
-def _require_version(manifest: Manifest, interpreter: Interpreter, *, any_version: bool) -> None:
+def _in_its_place(manifest: Manifest, interpreter: Interpreter | None) -> Manifest:
+    """Return an implementation with the interpreter or the container that it is to run in."""
+    elsewhere = manifest.about.elsewhere
+    if interpreter or elsewhere is None or not elsewhere.container:
+        return replace(manifest, interpreter=interpreter)
+    return replace(manifest, container=Container(find_runtime(), elsewhere.container))
+
+
+def require_version(manifest: Manifest, interpreter: Interpreter, *, any_version: bool) -> None:
     """Refuse an upstream script under another version of its framework than it is pinned to.
 
     A benchmark is reproduced only where commit, version and arguments match (DLPerf's lesson).
@@ -153,8 +162,8 @@ def _require_version(manifest: Manifest, interpreter: Interpreter, *, any_versio
     found = interpreter.version_of(about.framework)
     if not found:
         raise InputError(
-            f"INTERPRETER: {interpreter.python} has no {about.framework}, which {about.name} "
-            "needs: name a Python that has it."
+            f"{interpreter.python} has no {about.framework}, which {about.name} needs: name one "
+            "that has it with INTERPRETER=PATH."
         )
     if about.upstream and found != pinned.partition("+")[0] and not any_version:
         consequence = about.upstream.other_versions or "what it does then is not known"

@@ -114,7 +114,10 @@ def test_what_cannot_be_installed_says_so(tmp_path):
     folder = shutil.copytree(TOY, tmp_path / "theirs")
     text = (TOY / "benchmark.toml").read_text()
     text = text.replace('python = "3.11"\nrequirements = "requirements.lock"\n', "")
-    for name, said in (("gone", "cannot be installed any more (lost)"), ("container", "none")):
+    for name, said in (
+        ("gone", "cannot be installed any more (lost)"),
+        ("container", "is in the container lost"),
+    ):
         elsewhere = f'elsewhere = {{ version = "1.0", {name} = "lost" }}\nframework'
         (folder / "benchmark.toml").write_text(text.replace("framework", elsewhere, 1))
         manifest = load_manifest(str(folder))
