@@ -1,6 +1,9 @@
 """A container image with this machine's own Python, which the tests make and remove."""
 
+import json
 import re
+import resource
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -33,6 +36,19 @@ def make_image(runtime, name, scratch, packages):
     command = [runtime, "import", "--change=ENV PATH=/opt/theirs", str(archive), name]
     subprocess.run(command, check=True, capture_output=True)
     archive.unlink()
+
+
+def settings_within_limits():
+    """Return settings for podman with which it raises none of this process's limits.
+
+    It may not, where a test machine is itself confined; and its newer runtime knows no cgroups of
+    both versions side by side.
+    """
+    kinds = {"nofile": resource.RLIMIT_NOFILE, "nproc": resource.RLIMIT_NPROC}
+    limits = {name: resource.getrlimit(kind) for name, kind in kinds.items()}
+    ulimits = [f"{name}={soft}:{hard}" for name, (soft, hard) in limits.items()]
+    runtime = '[engine]\nruntime = "runc"\n' if shutil.which("runc") else ""
+    return f"[containers]\ndefault_ulimits = {json.dumps(ulimits)}\n{runtime}"
 
 
 def libraries(*programs):

@@ -6,7 +6,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from container_image import make_image
+from container_image import make_image, settings_within_limits
 from toy_bench import TOY, Bench, finished
 
 from results.errors import InputError
@@ -61,6 +61,15 @@ def test_a_client_without_its_engine_is_no_runtime(tmp_path, monkeypatch):
     assert find_runtime() == ""
     with pytest.raises(InputError, match="x:1 needs docker or podman, and neither works here"):
         Container("", "x:1").fetched()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def settings(tmp_path_factory):
+    path = tmp_path_factory.mktemp("settings") / "containers.conf"
+    path.write_text(settings_within_limits())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CONTAINERS_CONF", str(path))
+        yield
 
 
 @pytest.fixture(scope="module")
