@@ -78,7 +78,7 @@ class Container:
 
     def fetched(self) -> "Container":
         """Fetch the image where it is not here yet, and see which one it is."""
-        if not self.runtime:
+        if not _works(self.runtime):
             raise InputError(
                 f"The image {self.image} needs {' or '.join(RUNTIMES)}, and neither works here: "
                 "install one, or name a Python that has the framework with INTERPRETER=PATH."
@@ -117,10 +117,11 @@ def find_runtime() -> str:
 
     A client of docker alone, without its engine, does not.
     """
-    for runtime in filter(shutil.which, RUNTIMES):
-        if _said(runtime, "info"):
-            return runtime
-    return ""
+    return next(filter(_works, RUNTIMES), "")
+
+
+def _works(runtime: str) -> bool:
+    return shutil.which(runtime) is not None and _said(runtime, "info") != ""
 
 
 def _said(runtime: str, *arguments: str) -> str:

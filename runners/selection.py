@@ -10,7 +10,7 @@ import msgspec
 
 from results.case import Case
 from results.errors import InputError
-from runners.container import Container, find_runtime
+from runners.container import RUNTIMES, Container, find_runtime
 from runners.emulated_network import network
 from runners.given_interpreter import Interpreter, look_at
 from runners.machine import Machine
@@ -150,7 +150,10 @@ def _in_its_place(manifest: Manifest, interpreter: Interpreter | None) -> Manife
     elsewhere = manifest.about.elsewhere
     if interpreter or elsewhere is None or not elsewhere.container:
         return replace(manifest, interpreter=interpreter)
-    return replace(manifest, container=Container(find_runtime(), elsewhere.container))
+    # Without a runtime the plan can still be shown.
+    return replace(
+        manifest, container=Container(find_runtime() or RUNTIMES[0], elsewhere.container)
+    )
 
 
 def require_version(manifest: Manifest, interpreter: Interpreter, *, any_version: bool) -> None:

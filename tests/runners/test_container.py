@@ -60,7 +60,7 @@ def test_a_client_without_its_engine_is_no_runtime(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_runtime() == ""
     with pytest.raises(InputError, match="x:1 needs docker or podman, and neither works here"):
-        Container("", "x:1").fetched()
+        Container("docker", "x:1").fetched()
 
 
 @pytest.fixture(scope="module", autouse=True)
