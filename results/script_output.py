@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from results.case import Case
+from results.formats import formats
 from results.logs.entry import Entry
 from results.logs.facts import Facts
 from results.logs.track import Interval
@@ -39,7 +40,7 @@ def judge_output(record: RepeatRecord, logs: Mapping[int, Path]) -> RepeatResult
     if reason := record.fault or (f"no log of node {missing[0]}" if missing else ""):
         return RepeatResult(record, None, reason)
     try:
-        nodes = [judge_node(case, path) for _, path in sorted(logs.items())]
+        nodes = [judge_node(case, path) for path in _printed(case, logs)]
     except OSError as error:
         return RepeatResult(record, None, f"a log cannot be read: {error.strerror}")
     for node, result in enumerate(nodes):
@@ -72,7 +73,7 @@ def is_settled(case: Case, logs: Mapping[int, Path]) -> bool:
     if not logs:
         return False
     whole = case.warmup + case.steps
-    for path in logs.values():
+    for path in _printed(case, logs):
         try:
             result = judge_node(case, path)
         except OSError:
@@ -83,6 +84,12 @@ def is_settled(case: Case, logs: Mapping[int, Path]) -> bool:
         if result.status != "ok" or not done or min(done) <= whole:
             return False
     return True
+
+
+def _printed(case: Case, logs: Mapping[int, Path]) -> list[Path]:
+    """Return the logs that a script prints its steps into, in the order of the nodes."""
+    first_alone = any(form.name == case.log_format and form.first_alone for form in formats())
+    return [path for node, path in sorted(logs.items()) if node == 0 or not first_alone]
 
 
 def _is_lost(entry: Entry) -> bool:

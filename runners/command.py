@@ -63,6 +63,7 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
     if upstream and upstream.package:
         script = ["-m", manifest.about.script]
     commands = []
+    addresses = _addresses(case, job, own_address=own_address)
     for node in range(case.nodes if strategy.per == "node" else 1):
         places = {
             "python": job.python,
@@ -77,13 +78,17 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
             "master_address": address_of(0) if own_address else "127.0.0.1",
             "master_port": job.port,
             "packages": manifest.site_packages(job.python),
+            "node_address": addresses[node],
+            "addresses": ",".join(addresses),
+            "endpoints": ",".join(f"{address}:{job.port}" for address in addresses),
         }
         if upstream:
             places |= _upstream_places(case, job)
         support = manifest.about.on[case.device]
-        environment = {key: text.format(**places) for key, text in support.environment.items()}
+        variables = support.environment | support.precision_environment.get(case.precision, {})
+        environment = {key: text.format(**places) for key, text in variables.items()}
         arguments = [
-            str(job.python),
+            strategy.program or str(job.python),
             *(part.format(**places) for part in strategy.start),
             *script,
             *(
@@ -92,7 +97,9 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
                 else script_arguments(case, job)
             ),
         ]
-        if case.emulated and case.device == "cuda":
+        here = case.emulated or case.nodes == 1
+        if case.device == "cuda" and here and case.devices < len(job.gpus):
+            # Some launchers and scripts take all that they see.
             mine = job.gpus[node * case.devices : (node + 1) * case.devices]
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(mine)
         # A checkout is to stay as it was fetched.
@@ -148,9 +155,25 @@ def _hosts(case: Case, job: Job) -> str:
     return ",".join(f"{host}:{case.ranks // case.nodes}" for host in hosts)
 
 
+def _addresses(case: Case, job: Job, *, own_address: bool) -> list[str]:
+    """Return the address of each node."""
+    if own_address:
+        return [address_of(node) for node in range(case.nodes)]
+    if case.emulated or case.nodes == 1:
+        return ["127.0.0.1"] * case.nodes
+    return job.hosts[: case.nodes]
+
+
 def _upstream_arguments(upstream: Upstream, case: Case, strategy: Strategy) -> list[str]:
+    by_nodes = strategy.one_node if case.nodes == 1 else strategy.more_nodes
     precision = upstream.precision.get(case.precision, [])
-    return [*upstream.arguments, *strategy.arguments, *precision, *upstream.data[case.data]]
+    return [
+        *upstream.arguments,
+        *strategy.arguments,
+        *by_nodes,
+        *precision,
+        *upstream.data[case.data],
+    ]
 
 
 def _upstream_places(case: Case, job: Job) -> dict[str, object]:

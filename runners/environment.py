@@ -77,7 +77,7 @@ def ensure_environment(manifest: Manifest, home: Path, named_python: str | None 
 
 
 def _require_lock(manifest: Manifest) -> None:
-    about, elsewhere = manifest.about, manifest.about.elsewhere
+    about, elsewhere = manifest.about, manifest.elsewhere
     if elsewhere:
         why = f"cannot be installed any more ({elsewhere.gone})"
         if elsewhere.container:

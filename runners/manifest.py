@@ -27,6 +27,7 @@ _NAME = re.compile(r"(?!interrupted$)[A-Za-z0-9][A-Za-z0-9_.-]{0,60}")
 PLACES = [
     *("folder", "nodes", "node_rank", "devices", "ranks", "threads", "backend"),
     *("master_address", "master_port", "hosts", "python", "packages"),
+    *("node_address", "addresses", "endpoints"),
 ]
 # What can stand in braces in the arguments of an upstream script, too.
 UPSTREAM_PLACES = [
@@ -43,7 +44,9 @@ class Support(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What an implementation can do on one kind of device; the first of each list is the default.
 
     `workers` is the number of loader processes or threads per rank; `environment` are variables
-    set for every rank; the framework's compiler needs one of `compiler_tools`.
+    set for every rank, those of `precision_environment` with a precision; the framework's compiler
+    needs one of `compiler_tools`. `precision_layouts` are those of a precision that has its own;
+    another layout than that is not to be had with it.
     """
 
     precisions: Choices[Precision]
@@ -52,7 +55,19 @@ class Support(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     layouts: Choices[Layout]
     workers: int
     environment: dict[str, str] = {}
+    precision_environment: dict[Precision, dict[str, str]] = {}
+    precision_layouts: dict[Precision, Layout] = {}
     compiler_tools: list[str] = []
+
+    @property
+    def environments(self) -> list[dict[str, str]]:
+        """All variables that it may set."""
+        return [self.environment, *self.precision_environment.values()]
+
+    def layouts_with(self, precision: Precision) -> list[Layout]:
+        """Return the layouts that go with a precision, the default first."""
+        own = self.precision_layouts.get(precision)
+        return [own] if own else self.layouts
 
 
 class Build(
@@ -87,23 +102,39 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class Strategy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How ranks are kept in step, and what starts them.
 
-    `start` is the launcher and its arguments after the interpreter, started on each node, or once
-    for the job, `per` which it is; `backends` are what ranks can talk through on each kind of
-    device, the first of which is the default: a device that is not there cannot be trained on so.
-    With `one_process` one process drives all devices of the only node, with `one_device` there is
-    but one device. `requirements` is the hash-locked file of what it needs beside the
-    implementation's: it has its own environment then. `arguments` are the upstream script's.
+    `start` is the launcher and its arguments after the interpreter, or after the `program` that is
+    executed instead of it, started on each node, or once for the job, `per` which it is; `backends`
+    are what ranks can talk through on each kind of device, the first of which is the default: a
+    device that is not there cannot be trained on so. With `one_process` one process drives all
+    devices of the only node, with `one_device` there is but one device. `requirements` is the
+    hash-locked file of what it needs beside the implementation's: it has its own environment then,
+    as it has where that is `elsewhere`. `arguments` are the upstream script's, those of `one_node`
+    and `more_nodes` where the job has one node, or more.
     `unavailable` says of a loader, or of `compile`, why it cannot be had with this strategy.
     """
 
     start: list[str]
+    program: str = ""
     arguments: list[str] = []
+    one_node: list[str] = []
+    more_nodes: list[str] = []
     backends: Annotated[dict[Device, Choices[str]], msgspec.Meta(min_length=1)]
     per: Literal["node", "job"] = "node"
     one_process: bool = False
     one_device: bool = False
     requirements: str = ""
+    elsewhere: Elsewhere | None = None
     unavailable: dict[str, str] = {}
+
+    @property
+    def environment(self) -> object:
+        """What tells its environment from the others'; nothing where it is the common one."""
+        return self.requirements or self.elsewhere
+
+    @property
+    def upstream_arguments(self) -> list[str]:
+        """Everything that an upstream script may be told with it."""
+        return [*self.arguments, *self.one_node, *self.more_nodes]
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -175,8 +206,8 @@ class Manifest:
         if self.is_there:
             return self
         strategies = self.about.strategy
-        own = strategies[name].requirements
-        alike = [one for one, strategy in strategies.items() if strategy.requirements == own]
+        own = strategies[name].environment
+        alike = [one for one, strategy in strategies.items() if strategy.environment == own]
         return replace(self, strategy=alike[0] if own else "")
 
     @property
@@ -194,6 +225,12 @@ class Manifest:
     def environment_name(self) -> str:
         """What its environment is called: `pytorch`, or `pytorch+horovod`, which no folder is."""
         return f"{self.about.name}+{self.strategy}" if self.strategy else self.about.name
+
+    @property
+    def elsewhere(self) -> Elsewhere | None:
+        """What holds its environment where no lock makes it."""
+        own = self.about.strategy[self.strategy].elsewhere if self.strategy else None
+        return own or self.about.elsewhere
 
     @property
     def lock(self) -> Path:
@@ -252,7 +289,7 @@ class Manifest:
     @property
     def pinned_version(self) -> str:
         """The framework's version that is locked, or that is elsewhere."""
-        elsewhere = self.about.elsewhere
+        elsewhere = self.elsewhere
         return elsewhere.version if elsewhere else self.pins.get(self.about.framework, "-")
 
     @property
@@ -333,7 +370,8 @@ def load_manifest(name: str, edition: str = "") -> Manifest:
         if package not in about.build.packages:
             raise InputError(f"{path}: build has a patch for {package!r}, which it does not build.")
     _check_forms(path, about)
-    variables = [text for support in about.on.values() for text in support.environment.values()]
+    environments = [one for support in about.on.values() for one in support.environments]
+    variables = [text for one in environments for text in one.values()]
     starts = [text for strategy in about.strategy.values() for text in strategy.start]
     _check_places(path, [*starts, *variables], PLACES)
     _check_upstream(path, about)
@@ -351,7 +389,7 @@ def _check_places(path: Path, texts: list[str], places: list[str]) -> None:
 
 
 def _check_upstream(path: Path, about: Description) -> None:
-    given = [text for strategy in about.strategy.values() for text in strategy.arguments]
+    given = [text for one in about.strategy.values() for text in one.upstream_arguments]
     if about.upstream is None:
         if given:
             raise InputError(f"{path}: arguments of a strategy are for upstream scripts alone.")

@@ -104,6 +104,8 @@ def _template(
         )
     if request.compile and not about.compiler:
         raise InputError(f"COMPILE=1: {about.name} has no compiler to switch on.")
+    layouts = support.layouts_with(precision)
+    where = f"{device} with {precision}" if precision in support.precision_layouts else device
     synthetic = request.data == "synthetic"
     kind: Data = "synthetic" if synthetic else "jpeg"
     upstream = about.upstream
@@ -140,7 +142,7 @@ def _template(
         loader="" if synthetic else _choose("LOADER", request.loader, support.loaders, device, why),
         workers=0 if synthetic else _default(request.workers, support.workers),
         threads=threads,
-        layout=_choose("LAYOUT", request.layout, support.layouts, device, why),
+        layout=_choose("LAYOUT", request.layout, layouts, where, why),
         compile=request.compile,
         strategy="",
         log_format=upstream.log_format if upstream else "",

@@ -277,7 +277,7 @@ def _python_of(manifest: Manifest) -> Path:
     """Return the interpreter of an environment, whether or not it is there."""
     if manifest.interpreter:
         return manifest.interpreter.python
-    if manifest.about.elsewhere:
+    if manifest.elsewhere:
         return PYTHON
     return python_of(environment_folder(manifest, paths.ENVIRONMENTS))
 

@@ -1,6 +1,7 @@
 """Which implementations a request means, and the cases of all of them together."""
 
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Collection
@@ -168,13 +169,18 @@ def require_version(manifest: Manifest, interpreter: Interpreter, *, any_version
             f"{interpreter.python} has no {about.framework}, which {about.name} needs: name one "
             "that has it with INTERPRETER=PATH."
         )
-    if about.upstream and found != pinned.partition("+")[0] and not any_version:
+    if about.upstream and _release(found) != _release(pinned) and not any_version:
         consequence = about.upstream.other_versions or "what it does then is not known"
         raise InputError(
             f"{about.name} is pinned to {about.framework} {pinned}, and {interpreter.python} has "
             f"{found}: {consequence}. Leave INTERPRETER out, name another, or go on regardless "
             "with ANY_VERSION=1."
         )
+
+
+def _release(version: str) -> str:
+    """Return a version without what names a build: 1.6.0+cu101, 1.8.3.post107."""
+    return re.sub(r"(\.post\d+)?(\+.*)?$", "", version)
 
 
 def _together(plans: dict[str, Plan]) -> Plan:

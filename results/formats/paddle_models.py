@@ -29,6 +29,7 @@ FORMAT = Format(
     covers="one step",
     sources=("seconds",),
     scope="rank",
+    first_alone=True,
     begin=re.compile(rb"^[\w:.-]{0,60} {0,40}batch_size ?: \d", re.MULTILINE),
     other=re.compile(rb"Pass \d{1,6}, ?test {0,2}batch "),
     facts={

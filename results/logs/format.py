@@ -53,6 +53,9 @@ class Format:
     process that prints, or of the job; a time is that of a rank, or of the job where it is for all
     ranks together. `sources` are the times that are taken, the best first.
 
+    `first_alone` is set where only the first of a job's processes prints, so that the other nodes'
+    logs have no step.
+
     `hints` are literals of which every log of the format has one; the first stands in every entry,
     and hardly anywhere else. `key` matches a line before an entry that names its epoch, index and
     loss, where the entry itself does not. `facts` find what the log says about its case, one group
@@ -75,6 +78,7 @@ class Format:
     mean_from: int = 0
     rates_averaged: bool = False
     only_training: bool = False
+    first_alone: bool = False
     rate_counts: Literal["images", "steps"] = "images"
     first: int = 0
     facts: Mapping[str, Pattern] = field(default_factory=dict)

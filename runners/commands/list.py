@@ -5,7 +5,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runners.manifest import Manifest
+    from runners.manifest import Elsewhere, Manifest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,13 +57,15 @@ def _describe(manifest: "Manifest") -> list[str]:
     for device, support in about.on.items():
         amp = f"amp ({' or '.join(support.amp_dtypes)})"
         precisions = [amp if one == "amp" else one for one in support.precisions]
+        layouts = dict.fromkeys(", ".join(support.layouts_with(one)) for one in support.precisions)
         lines.append(
             f"    {device:<8}  {', '.join(precisions)}; loaders {', '.join(support.loaders)}; "
-            f"{', '.join(support.layouts)}"
+            f"{' or '.join(layouts)}"
         )
     for name, strategy in about.strategy.items():
         through = [f"{device} {' or '.join(some)}" for device, some in strategy.backends.items()]
-        lines.append(f"    strategy  {name}: {', '.join(through)}")
+        where = _elsewhere(strategy.elsewhere)
+        lines.append(f"    strategy  {name}: {', '.join(through)}{where}")
     if about.compiler:
         lines.append(f"    compiler  {about.compiler}")
     notes = dict(about.unavailable)
@@ -73,9 +75,14 @@ def _describe(manifest: "Manifest") -> list[str]:
 
 
 def _environment(manifest: "Manifest") -> str:
-    elsewhere = manifest.about.elsewhere
+    if manifest.about.elsewhere:
+        return _elsewhere(manifest.about.elsewhere)
+    return f" on Python {manifest.about.python}, {len(manifest.pins)} packages locked"
+
+
+def _elsewhere(elsewhere: "Elsewhere | None") -> str:
     if elsewhere is None:
-        return f" on Python {manifest.about.python}, {len(manifest.pins)} packages locked"
+        return ""
     if elsewhere.gone:
         return f", which cannot be installed any more: {elsewhere.gone}"
     return f", in the container {elsewhere.container}"

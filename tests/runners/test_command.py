@@ -82,6 +82,12 @@ def test_emulated_nodes_share_the_gpus_out_among_them():
     assert seen == ["0,1,2,3", "4,5,6,7"]
 
 
+def test_a_case_sees_no_more_gpus_than_it_has():
+    case = plan(machine(cores=96, gpus=8), cases=["1n2g"]).cases[0]
+    (command,) = node_commands(case, PYTORCH, job(1))
+    assert command.environment["CUDA_VISIBLE_DEVICES"] == "0,1"
+
+
 def test_nodes_that_are_hosts_leave_the_visible_gpus_as_they_are():
     (command, _) = node_commands(on_gpus(2), PYTORCH, job(2))
     assert "CUDA_VISIBLE_DEVICES" not in command.environment
@@ -168,6 +174,32 @@ def test_emulated_nodes_have_an_address_each_where_they_need_it():
             assert commands[0].environment["GLOO_SOCKET_IFNAME"] == "eth0"
 
 
+def test_a_launcher_can_be_told_the_nodes_addresses():
+    told = ["{node_address}", "{addresses}", "{endpoints}"]
+    manifest = toy(own_address=True, start=told)
+    for emulated, hosts, ours in (
+        (True, None, ["10.77.0.1", "10.77.0.2"]),
+        (False, 2, ["host1", "host2"]),
+    ):
+        case = plan(machine(cores=2), about=manifest.about, nodes=2, hosts=hosts).cases[-1]
+        assert case.emulated == emulated
+        for command, mine in zip(node_commands(case, manifest, job(2)), ours, strict=True):
+            expected = [mine, ",".join(ours), ",".join(f"{one}:29500" for one in ours)]
+            assert command.arguments[1:4] == expected
+    case = plan(machine(), about=manifest.about, nodes=1, devices=1).cases[0]
+    (command,) = node_commands(case, manifest, job(1))
+    assert command.arguments[1:4] == ["127.0.0.1", "127.0.0.1", "127.0.0.1:29500"]
+
+
+def test_a_program_can_take_the_place_of_the_interpreter():
+    manifest = toy(program="mpirun", start=["-np", "{ranks}", "{python}"], per="job")
+    (command,) = node_commands(plan(machine(), about=manifest.about).cases[0], manifest, job(1))
+    assert command.arguments[:5] == [
+        *("mpirun", "-np", "1", "/env/bin/python"),
+        f"{manifest.folder}/train.py",
+    ]
+
+
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 VARIABLES = st.dictionaries(st.from_regex(r"[A-Z_]{1,9}", fullmatch=True), TEXTS, max_size=3)
 
@@ -220,7 +252,7 @@ def test_variables_that_steer_a_measurement_are_kept_in_order_and_others_are_not
 
 
 DLPERF = (
-    "PYTHONDONTWRITEBYTECODE=1 DLSCALE_TOKEN=0123 /env/bin/python /there/imagenet/main.py"
+    "PYTHONDONTWRITEBYTECODE=1 {seen}DLSCALE_TOKEN=0123 /env/bin/python /there/imagenet/main.py"
     " --arch=resnet50 --epochs=1 --lr={rate} --momentum=0.125 --print-freq=1"
     " --batch-size={node_batch} --workers={workers} --multiprocessing-distributed"
     " --dist-backend=nccl --dist-url=tcp://127.0.0.1:29500 --world-size={nodes} --rank={node} /data"
@@ -237,8 +269,9 @@ def test_dlperfs_own_arguments_of_pytorch_examples(nodes, devices, rate, workers
     planned = plan(where, about=manifest.about, nodes=nodes, devices=devices, hosts=nodes)
     there = replace(job(nodes), checkout=Path("/there"))
     shown_lines = [shown(one) for one in node_commands(planned.cases[-1], manifest, there)]
+    form = DLPERF.replace("{seen}", "CUDA_VISIBLE_DEVICES=0 " if devices == 1 else "")
     expected = [
-        DLPERF.format(rate=rate, node_batch=128 * devices, workers=workers, nodes=nodes, node=node)
+        form.format(rate=rate, node_batch=128 * devices, workers=workers, nodes=nodes, node=node)
         for node in range(nodes)
     ]
     assert shown_lines == expected
