@@ -9,6 +9,7 @@ from pathlib import Path
 from results.case import Case
 from results.record import NodeCommand
 from runners.emulated_network import INTERFACE, address_of
+from runners.forms.tree import shards_of
 from runners.manifest import COMMON, Manifest, Strategy
 from runners.processes import VARIABLE
 from runners.upstream import Upstream
@@ -64,6 +65,9 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
         script = ["-m", manifest.about.script]
     commands = []
     addresses = _addresses(case, job, own_address=own_address)
+    launch = strategy.launch(case.nodes, case.devices)
+    # How many devices of this machine a command's ranks take.
+    seen = case.devices * (case.nodes if strategy.per == "job" else 1)
     for node in range(case.nodes if strategy.per == "node" else 1):
         places = {
             "python": job.python,
@@ -81,6 +85,7 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
             "node_address": addresses[node],
             "addresses": ",".join(addresses),
             "endpoints": ",".join(f"{address}:{job.port}" for address in addresses),
+            "device_ids": ",".join(map(str, range(seen if case.emulated else case.devices))),
         }
         if upstream:
             places |= _upstream_places(case, job)
@@ -88,8 +93,8 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
         variables = support.environment | support.precision_environment.get(case.precision, {})
         environment = {key: text.format(**places) for key, text in variables.items()}
         arguments = [
-            strategy.program or str(job.python),
-            *(part.format(**places) for part in strategy.start),
+            launch.program or str(job.python),
+            *(part.format(**places) for part in launch.start),
             *script,
             *(
                 [text.format(**places) for text in _upstream_arguments(upstream, case, strategy)]
@@ -98,9 +103,9 @@ def node_commands(case: Case, manifest: Manifest, job: Job) -> list[NodeCommand]
             ),
         ]
         here = case.emulated or case.nodes == 1
-        if case.device == "cuda" and here and case.devices < len(job.gpus):
+        if case.device == "cuda" and here and seen < len(job.gpus):
             # Some launchers and scripts take all that they see.
-            mine = job.gpus[node * case.devices : (node + 1) * case.devices]
+            mine = job.gpus[node * seen : (node + 1) * seen]
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(mine)
         # A checkout is to stay as it was fetched.
         clean = {"PYTHONDONTWRITEBYTECODE": "1"} if upstream else {}
@@ -169,9 +174,10 @@ def _upstream_arguments(upstream: Upstream, case: Case, strategy: Strategy) -> l
     precision = upstream.precision.get(case.precision, [])
     return [
         *upstream.arguments,
-        *strategy.arguments,
+        *strategy.launch(case.nodes, case.devices).arguments,
         *by_nodes,
         *precision,
+        *(upstream.compile if case.compile else []),
         *upstream.data[case.data],
     ]
 
@@ -179,8 +185,9 @@ def _upstream_arguments(upstream: Upstream, case: Case, strategy: Strategy) -> l
 def _upstream_places(case: Case, job: Job) -> dict[str, object]:
     """Return what an upstream script can be told beside what its launcher can.
 
-    `images` is how many the job trains on in all; the learning rate is DLPerf's, without the
-    warm-up of our own scripts.
+    `images` is how many the job trains on in all, `shards` how many files its input is cut into; the
+    learning rate is DLPerf's, without the warm-up of our own scripts. `more_steps` is for scripts
+    that do not print their last one.
     """
     total_steps = case.warmup + case.steps
     return {
@@ -193,9 +200,12 @@ def _upstream_places(case: Case, job: Job) -> dict[str, object]:
         "workers": case.workers,
         "node_workers": case.workers * case.devices,
         "total_steps": total_steps,
+        "more_steps": total_steps + 1,
         "images": total_steps * case.global_batch,
         "learning_rate": f"{case.global_batch / IMAGES_PER_RATE:g}",
+        "node_learning_rate": f"{case.batch_size * case.devices / IMAGES_PER_RATE:g}",
         "checkout": job.checkout,
+        "shards": shards_of(Path(job.data)) if job.data else "",
     }
 
 

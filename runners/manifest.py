@@ -27,12 +27,13 @@ _NAME = re.compile(r"(?!interrupted$)[A-Za-z0-9][A-Za-z0-9_.-]{0,60}")
 PLACES = [
     *("folder", "nodes", "node_rank", "devices", "ranks", "threads", "backend"),
     *("master_address", "master_port", "hosts", "python", "packages"),
-    *("node_address", "addresses", "endpoints"),
+    *("node_address", "addresses", "endpoints", "device_ids"),
 ]
 # What can stand in braces in the arguments of an upstream script, too.
 UPSTREAM_PLACES = [
     *("data", "data_root", "batch", "node_batch", "global_batch", "image_size", "workers"),
-    *("node_workers", "total_steps", "images", "learning_rate", "checkout"),
+    *("node_workers", "total_steps", "more_steps", "images", "learning_rate"),
+    *("node_learning_rate", "checkout", "shards"),
 ]
 
 T = TypeVar("T")
@@ -45,8 +46,8 @@ class Support(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     `workers` is the number of loader processes or threads per rank; `environment` are variables
     set for every rank, those of `precision_environment` with a precision; the framework's compiler
-    needs one of `compiler_tools`. `precision_layouts` are those of a precision that has its own;
-    another layout than that is not to be had with it.
+    needs one of `compiler_tools`. `batch_sizes` and `precision_layouts` are the defaults of a
+    precision, where it has its own; another layout than that is not to be had with it.
     """
 
     precisions: Choices[Precision]
@@ -56,6 +57,7 @@ class Support(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     workers: int
     environment: dict[str, str] = {}
     precision_environment: dict[Precision, dict[str, str]] = {}
+    batch_sizes: dict[Precision, Annotated[int, msgspec.Meta(ge=1)]] = {}
     precision_layouts: dict[Precision, Layout] = {}
     compiler_tools: list[str] = []
 
@@ -99,6 +101,14 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     gone: str = ""
 
 
+class Launch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What starts a job, and what an upstream script is told then; as in `Strategy`."""
+
+    start: list[str] = []
+    program: str = ""
+    arguments: list[str] = []
+
+
 class Strategy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How ranks are kept in step, and what starts them.
 
@@ -109,7 +119,8 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     devices of the only node, with `one_device` there is but one device. `requirements` is the
     hash-locked file of what it needs beside the implementation's: it has its own environment then,
     as it has where that is `elsewhere`. `arguments` are the upstream script's, those of `one_node`
-    and `more_nodes` where the job has one node, or more.
+    and `more_nodes` where the job has one node, or more. A job of `one_device`, or of `one_node`, is
+    started and told otherwise where `instead` says so.
     `unavailable` says of a loader, or of `compile`, why it cannot be had with this strategy.
     """
 
@@ -118,6 +129,7 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     arguments: list[str] = []
     one_node: list[str] = []
     more_nodes: list[str] = []
+    instead: dict[Literal["one_device", "one_node"], Launch] = {}
     backends: Annotated[dict[Device, Choices[str]], msgspec.Meta(min_length=1)]
     per: Literal["node", "job"] = "node"
     one_process: bool = False
@@ -134,7 +146,21 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def upstream_arguments(self) -> list[str]:
         """Everything that an upstream script may be told with it."""
-        return [*self.arguments, *self.one_node, *self.more_nodes]
+        others = [text for one in self.instead.values() for text in one.arguments]
+        return [*self.arguments, *self.one_node, *self.more_nodes, *others]
+
+    @property
+    def starts(self) -> list[str]:
+        """Everything that a launcher may be told."""
+        return [*self.start, *(text for one in self.instead.values() for text in one.start)]
+
+    def launch(self, nodes: int, devices: int) -> Launch:
+        """Return what starts a job of so many nodes with so many devices each."""
+        own = Launch(start=self.start, program=self.program, arguments=self.arguments)
+        if nodes == 1:
+            own = self.instead.get("one_node", own)
+            own = self.instead.get("one_device", own) if devices == 1 else own
+        return own
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -372,8 +398,9 @@ def load_manifest(name: str, edition: str = "") -> Manifest:
     _check_forms(path, about)
     environments = [one for support in about.on.values() for one in support.environments]
     variables = [text for one in environments for text in one.values()]
-    starts = [text for strategy in about.strategy.values() for text in strategy.start]
-    _check_places(path, [*starts, *variables], PLACES)
+    starts = [text for strategy in about.strategy.values() for text in strategy.starts]
+    places = [*PLACES, *UPSTREAM_PLACES] if about.upstream else PLACES
+    _check_places(path, [*starts, *variables], places)
     _check_upstream(path, about)
     return Manifest(path.parent, about)
 
@@ -395,6 +422,8 @@ def _check_upstream(path: Path, about: Description) -> None:
             raise InputError(f"{path}: arguments of a strategy are for upstream scripts alone.")
         return
     _check_places(path, [*given, *about.upstream.texts], [*PLACES, *UPSTREAM_PLACES])
+    if bool(about.compiler) != bool(about.upstream.compile):
+        raise InputError(f"{path}: compiler and upstream.compile are given both, or none.")
     package = about.upstream.package
     if package and package not in Manifest(path.parent, about).pins:
         raise InputError(f"{path}: {about.requirements} does not lock {package!r}.")

@@ -104,6 +104,7 @@ def _template(
         )
     if request.compile and not about.compiler:
         raise InputError(f"COMPILE=1: {about.name} has no compiler to switch on.")
+    batch_size = support.batch_sizes.get(precision, sizes.batch_size)
     layouts = support.layouts_with(precision)
     where = f"{device} with {precision}" if precision in support.precision_layouts else device
     synthetic = request.data == "synthetic"
@@ -131,9 +132,9 @@ def _template(
         devices=1,
         device=device,
         batch_size=(
-            sizes.batch_size  # the first that a search tries (runners/largest_batch.py)
+            batch_size  # the first that a search tries (runners/largest_batch.py)
             if request.batch_size == MAX
-            else _default(request.batch_size, sizes.batch_size)
+            else _default(request.batch_size, batch_size)
         ),
         precision=precision,
         amp_dtype=amp_dtype,

@@ -21,7 +21,7 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     file beside the manifest that they are changed with. Or `package` is a locked package of its
     environment, and the script is a module of it. `log_format` is the format of what it prints
     (results/formats). `arguments` are given always, those of `data` and `precision` with each kind
-    of input and precision that it has; places in braces are filled in as in `start`. `image_sizes`
+    of input and precision that it has, those of `compile` with the framework's compiler; places in braces are filled in as in `start`. `image_sizes`
     in pixels, empty for any. An `endless` script has no option that ends it after so many steps: it
     is ended once they are in its log. `differences` say what is not as it was published, and
     `other_versions` what goes wrong under other versions of the framework than the pinned one.
@@ -35,6 +35,7 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     arguments: list[str]
     data: Annotated[dict[Data, list[str]], msgspec.Meta(min_length=1)]
     precision: dict[Precision, list[str]] = {}
+    compile: list[str] = []
     image_sizes: list[int] = []
     endless: bool = False
     patch: str = ""
@@ -56,6 +57,7 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             *self.arguments,
             *(text for some in self.data.values() for text in some),
             *(text for some in self.precision.values() for text in some),
+            *self.compile,
         ]
 
 

@@ -28,6 +28,7 @@ FORMAT = Format(
     ),
     covers="since the last",
     rates_averaged=True,
+    first_alone=True,
     sources=("rate", "stamp"),
     first=1,
     begin=re.compile(rb"RUNNING EPOCHS FROM"),

@@ -7,7 +7,8 @@ pin), TensorFlow/Classification/ConvNets/runtime/runner.py, utils/hooks, and NVI
     DLL 2020-10-08 09:51:11.984949 - () train_throughput : 1065.1
 
 `imgs_per_sec` is of the whole job (global batch over the time of the step before it is printed);
-`train_throughput` is the mean of those behind the warm-up. The step is (epoch, global step).
+`train_throughput` is the mean of those behind the warm-up. The step is (epoch, global step). Of the
+first 20 steps nothing is printed (`TrainingLoggingHook`).
 """
 
 import re
@@ -28,6 +29,7 @@ FORMAT = Format(
     covers="since the last",
     sources=("rate",),
     first=0,
+    unprinted=20,
     other=re.compile(rb"\(\) (?:eval|train)_throughput : "),
     void=re.compile(rb"\(\) train_throughput : 0(?:\.0{1,20})?(?![\d.])"),
     facts={

@@ -26,6 +26,7 @@ FORMAT = Format(
     ),
     covers="since the last",
     sources=("rate",),
+    unprinted=20,
     other=re.compile(rb'"(?:train|eval)_throughput": '),
     void=re.compile(rb'"train_throughput": 0(?:\.0{1,20})?[,}]'),
     facts={

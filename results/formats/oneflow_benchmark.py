@@ -28,6 +28,7 @@ FORMAT = Format(
     covers="since the last",
     sources=("stamp", "rate"),
     scope="job",
+    first_alone=True,
     first=1,
     begin=re.compile(rb"^(?:Time stamp: |model = )", re.MULTILINE),
     pause=re.compile(rb"validation: epoch |Saving model to "),

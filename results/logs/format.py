@@ -53,6 +53,8 @@ class Format:
     process that prints, or of the job; a time is that of a rank, or of the job where it is for all
     ranks together. `sources` are the times that are taken, the best first.
 
+    `unprinted` is how many steps at the beginning of a run are never printed.
+
     `first_alone` is set where only the first of a job's processes prints, so that the other nodes'
     logs have no step.
 
@@ -79,6 +81,7 @@ class Format:
     rates_averaged: bool = False
     only_training: bool = False
     first_alone: bool = False
+    unprinted: int = 0
     rate_counts: Literal["images", "steps"] = "images"
     first: int = 0
     facts: Mapping[str, Pattern] = field(default_factory=dict)

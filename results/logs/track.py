@@ -67,18 +67,29 @@ def track_of(entries: Sequence[Entry], form: Format) -> Track | None:
     if form.covers == "mean of the last 20":
         entries = _every_twentieth(entries)
     first = first_index(entries, form)
-    counts, begins, anchored = _counts(entries, first)
+    unprinted = _unprinted(entries, form, first)
+    counts, begins, anchored = _counts(entries, first, unprinted)
     for source in form.sources:
         costs, unsure = _costs(entries, counts, begins, form, source, first)
         known = sum(cost is not None for cost in costs)
         if known and known * 2 >= len(entries) - 1:
             one_step = form.covers == "one step"
+            before = [Interval(entries[0], unprinted, None, begins=True)] if unprinted else []
             intervals = (
                 _interval(entries, k, counts[k], costs[k], begins[k], one_step, first)
                 for k in range(len(entries))
             )
-            return Track(source, tuple(intervals), anchored, form.only_training, unsure)
+            return Track(source, (*before, *intervals), anchored, form.only_training, unsure)
     return None
+
+
+def _unprinted(entries: Sequence[Entry], form: Format, first: int) -> int:
+    """Return how many steps lie before the first entry, where the script prints none of them.
+
+    Which number the first that it prints has can depend on whether it counts itself yet.
+    """
+    before = (entries[0].step or 0) - first
+    return form.unprinted if before in {form.unprinted, form.unprinted + 1} else 0
 
 
 def _interval(
@@ -142,7 +153,9 @@ def first_index(entries: Sequence[Entry], form: Format) -> int:
     return 1 if first == 1 or multiples else form.first
 
 
-def _counts(entries: Sequence[Entry], first: int) -> tuple[list[int], list[bool], bool]:
+def _counts(
+    entries: Sequence[Entry], first: int, unprinted: int
+) -> tuple[list[int], list[bool], bool]:
     """Return how many steps each entry covers, whether it begins anew, and whether 0 is unknown."""
     places = [None if e.step is None else e.step - first + 1 for e in entries]
     counts, begins, anchored = [], [], False
@@ -155,7 +168,7 @@ def _counts(entries: Sequence[Entry], first: int) -> tuple[list[int], list[bool]
         elif place is None:
             count = 1
         elif k == 0:
-            count, anchored = _first_count(entries, places)
+            count, anchored = (1, False) if unprinted else _first_count(entries, places)
         elif new_epoch or before is None:
             count = place
         else:

@@ -8,7 +8,7 @@ from pathlib import Path
 from results.errors import InputError
 from runners.data_check import check_image_folder, class_folders, images_of
 from runners.forms.form import Form, Picture
-from runners.forms.index import VERSION
+from runners.forms.index import VERSION, holds_form, read_index
 
 IMAGES_PER_SHARD = 5000  # as many as make ImageNet 257 shards of 580 MB
 LEAST_SHARDS = 64  # so that each rank can have files of its own
@@ -47,6 +47,11 @@ class Tree:
     def digest(self) -> str:
         """A checksum over the shards' own."""
         return hashlib.sha256("".join(shard.digest for shard in self.shards).encode()).hexdigest()
+
+
+def shards_of(folder: Path) -> int:
+    """Return the shards of a form in a folder; where it is still to be made, those of a sample."""
+    return len(read_index(folder).shards) if holds_form(folder) else LEAST_SHARDS
 
 
 def plan_tree(source: Path, form: Form, shards: int | None = None) -> Tree:
