@@ -273,6 +273,18 @@ def _hosts_of(hosts: list[Host], nodes: int, devices: int, machine: Machine) -> 
     return [host.name for host in hosts[:nodes]]
 
 
+def require_launchers(selection: Selection) -> None:
+    """Refuse now, and not at the first repeat, where a program that starts ranks is not there."""
+    for case in selection.plan.cases:
+        strategy = selection.manifests[case.implementation].about.strategy[case.strategy]
+        program = strategy.launch(case.nodes, case.devices).program
+        if program and not shutil.which(program):
+            raise InputError(
+                f"{case.implementation} is started by {program}, which is not on PATH: run it where "
+                "that is, such as in its container, or choose another of `dlscale list`."
+            )
+
+
 def _python_of(manifest: Manifest) -> Path:
     """Return the interpreter of an environment, whether or not it is there."""
     if manifest.interpreter:

@@ -470,3 +470,15 @@ def test_a_log_that_ends_in_another_format_is_told():
         " ".join(result.reasons)
     )
     assert not any("another format" in reason for reason in parse(write("gluon-cv", t)).reasons)
+
+
+@pytest.mark.parametrize("first", [20, 21])
+def test_steps_that_a_script_never_prints_count_as_its_warm_up(first):
+    """NVIDIA's script for TensorFlow prints from its 21st step on, which it may call 20 or 21."""
+    t = truth(120)
+    lines = write("ngc-tensorflow", t).decode().splitlines()
+    numbered = [line.replace(f"(0, {k})", f"(0, {k + first - 20})") for k, line in enumerate(lines)]
+    result = parse("\n".join(numbered[20:]).encode())
+    assert (result.status, result.steps) == ("ok", 120)
+    assert (result.window.first, result.window.last, result.window.whole) == (20, 120, True)
+    assert result.throughput == near(t, 20, 120)

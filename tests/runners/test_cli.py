@@ -1,6 +1,8 @@
 """The command as a whole: its help, its version, its list, and how quickly it answers."""
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 from argparse import ArgumentParser
@@ -80,6 +82,49 @@ class TestList:
             about = load_manifest(name).about
             assert name in text
             assert f"{about.title} {load_manifest(name).version}" in text
+
+    @pytest.mark.parametrize("width", [80, 120])
+    def test_all_that_an_edition_pins_is_in_the_width_of_a_terminal(
+        self, capsys, monkeypatch, width
+    ):
+        monkeypatch.setenv("COLUMNS", str(width))
+        text = printed(capsys, "list", "--edition", "dlperf-v1.0")
+        entries = text.split("\n\n")
+        assert len(entries) == len(implementations("dlperf-v1.0"))
+        for name, entry in zip(implementations("dlperf-v1.0"), entries, strict=True):
+            about, words = load_manifest(name, "dlperf-v1.0").about, entry.split()
+            upstream, elsewhere = about.upstream, about.elsewhere
+            assert entry.startswith(f"{name}: {about.title}\n")
+            given = [*upstream.arguments, *upstream.texts]
+            given += [text for one in about.strategy.values() for text in one.upstream_arguments]
+            pinned = [upstream.repository, upstream.commit, *upstream.paths, upstream.log_format]
+            whole = [one for one in (*given, *pinned) if " " not in one]
+            assert [o for o in whole if not {o, shlex.quote(o)} & set(words)] == []
+            version = load_manifest(name, "dlperf-v1.0").pinned_version
+            assert f"framework    {about.framework} {version}\n" in entry
+            if elsewhere:
+                assert elsewhere.container in words or elsewhere.gone in " ".join(words)
+        long = [line for line in text.splitlines() if len(line) > width]
+        assert [line for line in long if len(line.split()) > 2] == []
+
+    def test_an_edition_as_json_has_what_it_pins(self, capsys):
+        described = json.loads(printed(capsys, "list", "--edition", "dlperf-v1.0", "--json"))
+        assert [one["name"] for one in described] == implementations("dlperf-v1.0")
+        for one in described:
+            upstream = one["upstream"]
+            assert upstream["log_format"]
+            assert upstream["arguments"]
+            assert one["version"] != "-"
+            assert one["elsewhere"] or one["pins"]
+            if not upstream["package"]:
+                assert re.fullmatch("[0-9a-f]{40}", upstream["commit"])
+                assert upstream["paths"]
+
+    def test_without_a_terminal_a_row_is_a_line(self, capsys, monkeypatch):
+        monkeypatch.delenv("COLUMNS", raising=False)
+        text = printed(capsys, "list", "--edition", "dlperf-v1.0")
+        rows = [line for line in text.splitlines() if line.startswith(" ")]
+        assert [row for row in rows if not row[4:16].strip()] == []
 
 
 @pytest.mark.parametrize(("error", "code"), [(InputError("Bad."), 2), (BenchmarkError("Bad."), 1)])

@@ -14,7 +14,7 @@ from made_up import machine, plan
 
 from results.record import NodeCommand, shown
 from runners.command import Job, node_commands, recorded_variables
-from runners.manifest import load_manifest
+from runners.manifest import Launch, load_manifest
 
 PYTORCH = load_manifest("pytorch")
 
@@ -198,6 +198,31 @@ def test_a_program_can_take_the_place_of_the_interpreter():
         *("mpirun", "-np", "1", "/env/bin/python"),
         f"{manifest.folder}/train.py",
     ]
+
+
+def test_a_job_of_one_node_or_device_can_be_started_otherwise():
+    one_node = Launch(program="two", start=["{devices}"])
+    for instead, expected in (
+        ({}, ["one", "one", "one"]),
+        ({"one_node": one_node}, ["two", "two", "one"]),
+        ({"one_node": one_node, "one_device": Launch()}, ["/env/bin/python", "two", "one"]),
+        ({"one_device": Launch()}, ["/env/bin/python", "one", "one"]),
+    ):
+        manifest = toy(program="one", per="job", instead=instead)
+        cases = plan(machine(cores=4), about=manifest.about, nodes=2).cases
+        found = [node_commands(case, manifest, job(2))[0].arguments[0] for case in cases]
+        assert [case.label for case in cases] == ["1n1g", "1n2g", "2n2g"]
+        assert found == expected
+
+
+def test_one_launcher_for_emulated_nodes_sees_the_gpus_of_them_all():
+    manifest = load_manifest("ngc-mxnet", "dlperf-v1.0")
+    cases = plan(machine(cores=96, gpus=8), about=manifest.about, nodes=2, devices=2).cases
+    there = replace(job(2), checkout=Path("/there"))
+    for case, seen in zip(cases, ["0", "0,1", "0,1,2,3"], strict=True):
+        (command,) = node_commands(case, manifest, there)
+        assert command.environment["CUDA_VISIBLE_DEVICES"] == seen
+        assert command.arguments[command.arguments.index("--gpus") + 1] == seen
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)

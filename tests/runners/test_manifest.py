@@ -131,5 +131,23 @@ def test_what_an_edition_pins_is_whole(edition):
         manifest = load_manifest(name, edition)
         assert manifest.about.name == manifest.folder.name == name
         assert manifest.about.upstream
+        if manifest.about.elsewhere:
+            assert manifest.version == manifest.about.elsewhere.version
+            assert manifest.pins == {}
+            continue
         assert manifest.version == manifest.pins[manifest.about.framework]
         assert manifest.lock.read_text().count("--hash=") >= len(manifest.pins) > 0
+
+
+def test_a_compiler_of_an_upstream_script_is_switched_on_by_arguments(tmp_path):
+    theirs = load_manifest("ngc-tensorflow", "dlperf-v1.0").folder
+    folder = shutil.copytree(theirs, tmp_path / "theirs")
+    change(folder, 'compile = ["--use_xla"]', "")
+    assert fault(folder).endswith("compiler and upstream.compile are given both, or none.")
+
+
+def test_braces_of_every_launch_are_looked_at(tmp_path):
+    theirs = load_manifest("ngc-tensorflow", "dlperf-v1.0").folder
+    folder = shutil.copytree(theirs, tmp_path / "theirs")
+    change(folder, '"-np", "{ranks}", "{python}"]', '"-np", "{rank}", "{python}"]')
+    assert "'{rank}' holds braces, but none of" in fault(folder)

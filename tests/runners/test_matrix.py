@@ -32,6 +32,13 @@ def test_what_cannot_be_had_is_refused_with_its_reason():
         make_plan(Request(framework="paddlepaddle", strategy=["ddp"]), about, DGX, None)
 
 
+def test_a_precision_can_have_a_batch_of_its_own():
+    about = load_manifest("ngc-tensorflow", "dlperf-v1.0").about
+    for precision, asked, batch in (("fp32", None, 128), ("amp", None, 224), ("amp", 64, 64)):
+        planned = plan(DGX, about=about, precision=precision, batch_size=asked)
+        assert {case.batch_size for case in planned.cases} == {batch}
+
+
 @pytest.mark.parametrize(
     ("option", "said"),
     [

@@ -10,6 +10,7 @@ from toy_bench import TOY
 from results.errors import InputError
 from runners import selection
 from runners.manifest import implementations
+from runners.prepare import require_launchers
 from runners.request import Request
 from runners.selection import select
 
@@ -144,3 +145,12 @@ def test_two_that_would_not_do_the_same_are_refused():
         chosen("pytorch,pytorch-examples")
     with pytest.raises(InputError, match="threads 1 and 2; say DEVICES=N for both"):
         chosen("pytorch,pytorch-examples", image_size=224, devices=None)
+
+
+def test_a_launcher_that_is_not_there_is_named(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    request = Request(framework="ngc-tensorflow", edition="dlperf-v1.0")
+    one = select(request, machine(cores=16, gpus=1), None)
+    require_launchers(one)  # one device needs none
+    with pytest.raises(InputError, match="is started by mpiexec, which is not on PATH"):
+        require_launchers(select(request, machine(cores=16, gpus=8), None))
