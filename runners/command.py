@@ -185,9 +185,9 @@ def _upstream_arguments(upstream: Upstream, case: Case, strategy: Strategy) -> l
 def _upstream_places(case: Case, job: Job) -> dict[str, object]:
     """Return what an upstream script can be told beside what its launcher can.
 
-    `images` is how many the job trains on in all, `shards` how many files its input is cut into; the
-    learning rate is DLPerf's, without the warm-up of our own scripts. `more_steps` is for scripts
-    that do not print their last one.
+    `images` is how many the job trains on in all, `shards` how many files its input is cut into;
+    the learning rate is DLPerf's, without the warm-up of our own scripts. `more_steps` is for
+    scripts that do not print their last one.
     """
     total_steps = case.warmup + case.steps
     return {

@@ -119,8 +119,8 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     devices of the only node, with `one_device` there is but one device. `requirements` is the
     hash-locked file of what it needs beside the implementation's: it has its own environment then,
     as it has where that is `elsewhere`. `arguments` are the upstream script's, those of `one_node`
-    and `more_nodes` where the job has one node, or more. A job of `one_device`, or of `one_node`, is
-    started and told otherwise where `instead` says so.
+    and `more_nodes` where the job has one node, or more. A job of `one_device`, or of `one_node`,
+    is started and told otherwise where `instead` says so.
     `unavailable` says of a loader, or of `compile`, why it cannot be had with this strategy.
     """
 
@@ -327,8 +327,8 @@ class Manifest:
         """Return where an environment's packages lie, by its interpreter."""
         if self.interpreter:
             return self.interpreter.site_packages
-        if self.about.elsewhere:  # not looked at yet
-            return Path("site-packages")
+        if self.elsewhere:  # not looked at yet
+            return Path("PACKAGES")
         return python.parents[1] / f"lib/python{self.about.python}/site-packages"
 
     def locked(self, wanted: Callable[[str], bool]) -> str:

@@ -88,7 +88,8 @@ class Prepared:
         """
         _check_space(self.resumed or store)
         for one in self.selection.manifests.values():
-            checkout_of(one, paths.UPSTREAM)
+            if one.is_there or not one.elsewhere:
+                checkout_of(one, paths.UPSTREAM)
         selection, unbuilt = self._looked_into()
         to_build = {n: one for n, one in selection.environments.items() if not one.is_there}
         if to_build:
@@ -97,7 +98,9 @@ class Prepared:
             raise InputError(" ".join(unbuilt.values()))
         if unbuilt and self.resumed:
             raise InputError(" ".join(unbuilt.values()))
-        return replace(self, selection=selection).without(unbuilt)
+        left = replace(self, selection=selection).without(unbuilt)
+        require_launchers(left.selection)
+        return left
 
     def _looked_into(self) -> tuple[Selection, dict[str, str]]:
         """Look into the containers, fetched where need be; tell of those that cannot be used."""
@@ -276,12 +279,12 @@ def _hosts_of(hosts: list[Host], nodes: int, devices: int, machine: Machine) -> 
 def require_launchers(selection: Selection) -> None:
     """Refuse now, and not at the first repeat, where a program that starts ranks is not there."""
     for case in selection.plan.cases:
-        strategy = selection.manifests[case.implementation].about.strategy[case.strategy]
-        program = strategy.launch(case.nodes, case.devices).program
-        if program and not shutil.which(program):
+        manifest = selection.manifests[case.implementation]
+        program = manifest.about.strategy[case.strategy].launch(case.nodes, case.devices).program
+        if program and not manifest.container and not shutil.which(program):
             raise InputError(
-                f"{case.implementation} is started by {program}, which is not on PATH: run it where "
-                "that is, such as in its container, or choose another of `dlscale list`."
+                f"{case.implementation} is started by {program}, which is not on PATH: install it, "
+                "or choose another of `dlscale list`."
             )
 
 

@@ -21,10 +21,11 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     file beside the manifest that they are changed with. Or `package` is a locked package of its
     environment, and the script is a module of it. `log_format` is the format of what it prints
     (results/formats). `arguments` are given always, those of `data` and `precision` with each kind
-    of input and precision that it has, those of `compile` with the framework's compiler; places in braces are filled in as in `start`. `image_sizes`
-    in pixels, empty for any. An `endless` script has no option that ends it after so many steps: it
-    is ended once they are in its log. `differences` say what is not as it was published, and
-    `other_versions` what goes wrong under other versions of the framework than the pinned one.
+    of input and precision that it has, those of `compile` with the framework's compiler; places in
+    braces are filled in as in `start`. `image_sizes` in pixels, empty for any. An `endless` script
+    has no option that ends it after so many steps: it is ended once they are in its log.
+    `differences` say what is not as it was published, and `other_versions` what goes wrong under
+    other versions of the framework than the pinned one.
     """
 
     repository: _Address = ""

@@ -76,7 +76,7 @@ def _tensorflow(entries: Sequence[Entry], facts: Facts) -> DlperfFigure:
 def _ngc_tensorflow(entries: Sequence[Entry], facts: Facts) -> DlperfFigure:
     """Follow NVIDIADeepLearningExamples/TensorFlow/.../extract_tensorflow_logs.py."""
     del facts
-    return _mean(_rates(entries)[: END - WARMUP], "the first 100 lines: the script prints none of its first 20 steps")
+    return _mean(_rates(entries)[: END - WARMUP], "the first 100 lines")
 
 
 def _gluon_cv(entries: Sequence[Entry], facts: Facts) -> DlperfFigure:

@@ -54,13 +54,8 @@ def _describe(manifest: "Manifest") -> list[str]:
         amp = f"amp ({' or '.join(support.amp_dtypes)})"
         precisions = [amp if one == "amp" else one for one in support.precisions]
         layouts = dict.fromkeys(", ".join(support.layouts_with(one)) for one in support.precisions)
-        rows.append(
-            (
-                device,
-                f"{', '.join(precisions)}; loaders {', '.join(support.loaders)}; "
-                f"{' or '.join(layouts)}",
-            )
-        )
+        loaders = f"loaders {', '.join(support.loaders)}"
+        rows.append((device, f"{', '.join(precisions)}; {loaders}; {' or '.join(layouts)}"))
     for name, strategy in about.strategy.items():
         through = [f"{device} {' or '.join(some)}" for device, some in strategy.backends.items()]
         where = f", {_elsewhere(strategy.elsewhere)}" if strategy.elsewhere else ""

@@ -186,9 +186,7 @@ ONEFLOW = (
 @pytest.fixture
 def ofrecord(tmp_path):
     """A folder of as many OFRecord files as DLPerf had."""
-    shards = [
-        Shard(file=f"part-{one:05d}", size=1, images=1, sha256="") for one in range(256)
-    ]
+    shards = [Shard(file=f"part-{one:05d}", size=1, images=1, sha256="") for one in range(256)]
     about = {"form": "ofrecord", "version": 1, "source": "/imagenet", "plan": "", "classes": ["a"]}
     index = FormIndex(images=256, image_bytes=256, shards=shards, **about)
     (tmp_path / INDEX).write_bytes(msgspec.json.encode(index))
@@ -239,3 +237,13 @@ def test_mindspore_model_zoo(nodes, devices, precision):
         by_devices = f"--run_distribute=True --device_num={devices}"
     check(command, start + MINDSPORE.format(by_devices=by_devices, batch=batch, dtype=dtype))
     assert variables(command, devices) == {"GLOG_logtostderr": "1", "GLOG_v": "2"}
+
+
+def test_what_is_not_there_can_be_shown():
+    """As a dry run does, which has no Python to name."""
+    for name in ("ngc-pytorch", "oneflow-benchmark"):
+        manifest = load_manifest(name, EDITION)
+        case = plan(machine(cores=96, gpus=8), about=manifest.about).cases[0]
+        there = replace(job(1), python=Path("python3"), checkout=Path("/there"))
+        (command,) = node_commands(case, manifest, there)
+        assert command.arguments[0] == "python3"

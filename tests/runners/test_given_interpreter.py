@@ -125,3 +125,16 @@ def test_what_cannot_be_installed_says_so(tmp_path):
         with pytest.raises(InputError, match="INTERPRETER=PATH") as caught:
             ensure_environment(manifest, tmp_path / "environments")
         assert said in str(caught.value)
+
+
+def test_a_script_whose_framework_is_elsewhere_is_not_fetched_for_nothing(tmp_path):
+    theirs = load_manifest("ngc-pytorch", "dlperf-v1.0").folder
+    folder = shutil.copytree(theirs, tmp_path / "theirs")
+    text = (theirs / "benchmark.toml").read_text()
+    text = text.replace("[on.cuda]", "[on.cpu]").replace("{ cuda =", "{ cpu =")
+    text = text.replace("https://github.com/NVIDIA/DeepLearningExamples", "/no/repository")
+    (folder / "benchmark.toml").write_text(text)
+    bench = Bench(tmp_path / "home")
+    done = finished(bench.start("bench", folder, "--precision=fp32", "--devices=1"))
+    assert done.returncode == 2
+    assert "is in the container nvcr.io/nvidia/pytorch:20.03-py3" in done.stderr
