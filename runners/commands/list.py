@@ -95,7 +95,8 @@ def _told(manifest: "Manifest") -> list[tuple[str, str]]:
     """Return what an upstream script is told, places and all."""
     about, upstream = manifest.about, manifest.about.upstream
     assert upstream is not None  # noqa: S101 - for the type checker
-    given = {**upstream.data, **upstream.precision, about.compiler: upstream.compile}
+    given: dict[str, list[str]] = {**upstream.data, **upstream.precision}
+    given[about.compiler] = upstream.compile
     return [
         ("script", about.script),
         ("arguments", _line(upstream.arguments)),
