@@ -95,12 +95,12 @@ def _told(manifest: "Manifest") -> list[tuple[str, str]]:
     """Return what an upstream script is told, places and all."""
     about, upstream = manifest.about, manifest.about.upstream
     assert upstream is not None  # noqa: S101 - for the type checker
-    given: dict[str, list[str]] = {**upstream.data, **upstream.precision}
-    given[about.compiler] = upstream.compile
+    by_kind = [*upstream.data.items(), *upstream.precision.items()]
+    given = [*by_kind, (about.compiler, upstream.compile)]
     return [
         ("script", about.script),
         ("arguments", _line(upstream.arguments)),
-        *((f"  for {what}", _line(some)) for what, some in given.items() if some),
+        *((f"  for {what}", _line(some)) for what, some in given if some),
         *(("differs", one) for one in upstream.differences),
     ]
 
