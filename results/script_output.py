@@ -11,6 +11,7 @@ from results.case import Case
 from results.formats import formats
 from results.logs.entry import Entry
 from results.logs.facts import Facts
+from results.logs.format import Format
 from results.logs.track import Interval
 from results.logs.verdict import LogResult
 from results.parse_logs import Wanted, judged
@@ -40,6 +41,9 @@ def judge_output(record: RepeatRecord, logs: Mapping[int, Path]) -> RepeatResult
     if reason := record.fault or (f"no log of node {missing[0]}" if missing else ""):
         return RepeatResult(record, None, reason)
     try:
+        for path in logs.values():
+            if reason := _not_on_gpus(case, path):
+                return RepeatResult(record, None, f"{path.stem}: {reason}")
         nodes = [judge_node(case, path) for path in _printed(case, logs)]
     except OSError as error:
         return RepeatResult(record, None, f"a log cannot be read: {error.strerror}")
@@ -88,8 +92,23 @@ def is_settled(case: Case, logs: Mapping[int, Path]) -> bool:
 
 def _printed(case: Case, logs: Mapping[int, Path]) -> list[Path]:
     """Return the logs that a script prints its steps into, in the order of the nodes."""
-    first_alone = any(form.name == case.log_format and form.first_alone for form in formats())
+    first_alone = any(form.first_alone for form in _formats(case))
     return [path for node, path in sorted(logs.items()) if node == 0 or not first_alone]
+
+
+def _not_on_gpus(case: Case, path: Path) -> str:
+    """Return what says that it was not trained on the GPUs that were asked for."""
+    if case.device != "cuda":
+        return ""
+    text = path.read_bytes()
+    for form in _formats(case):
+        if form.no_gpu and (match := form.no_gpu.search(text)):
+            return f"it trained on the CPU: {match[0].decode('utf-8', 'replace')!r}"
+    return ""
+
+
+def _formats(case: Case) -> list[Format]:
+    return [form for form in formats() if form.name == case.log_format]
 
 
 def _is_lost(entry: Entry) -> bool:

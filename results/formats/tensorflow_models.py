@@ -26,6 +26,9 @@ FORMAT = Format(
     ),
     covers="since the last",
     sources=("rate", "seconds"),
+    # tensorflow/core/common_runtime/gpu/gpu_device.cc, a warning: CUDA's libraries are of another
+    # version, or not there.
+    no_gpu=re.compile(rb"Skipping registering GPU devices"),
     begin=re.compile(rb"Training \d{1,9} epochs, each epoch has|Running train and eval\."),
     facts={
         "global_batch": re.compile(rb"Global batch size: (\d{1,9})"),

@@ -56,7 +56,7 @@ class Format:
     `unprinted` is how many steps at the beginning of a run are never printed.
 
     `first_alone` is set where only the first of a job's processes prints, so that the other nodes'
-    logs have no step.
+    logs have no step. `no_gpu` matches what says that it trains on the CPU though there are GPUs.
 
     `hints` are literals of which every log of the format has one; the first stands in every entry,
     and hardly anywhere else. `key` matches a line before an entry that names its epoch, index and
@@ -91,6 +91,7 @@ class Format:
     pause: Pattern | None = None
     other: Pattern | None = None
     void: Pattern | None = None
+    no_gpu: Pattern | None = None
     yields_to: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -47,3 +47,18 @@ def test_elsewhere_a_silent_node_is_named(tmp_path):
     result = judge_output(record_of(case), logs)
     assert result.throughput is None
     assert result.reason.startswith("launcher1: ")
+
+
+def test_a_training_that_fell_back_on_the_cpu_does_not_count(tmp_path):
+    steps = "".join(
+        f"I1203 keras_utils.py:145] TimeHistory: 0.50 seconds, 16.00 examples/second between steps "
+        f"{step} and {step + 1}\n"
+        for step in range(14)
+    )
+    warning = "W gpu_device.cc:1753] Cannot dlopen some GPU libraries.\nSkipping registering GPU "
+    for device, counts in (("cuda", False), ("cpu", True)):
+        case = case_like(nodes=1, devices=1, device=device, log_format="tensorflow-models")
+        logs = written(tmp_path, f"{warning}devices...\n{steps}")
+        result = judge_output(record_of(case), logs)
+        assert (result.throughput is not None) == counts
+        assert counts or result.reason.startswith("launcher0: it trained on the CPU")
