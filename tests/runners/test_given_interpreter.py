@@ -82,6 +82,12 @@ def test_the_pinned_version_is_taken_whatever_it_was_built_for(tmp_path):
     assert found.manifests["pytorch-examples"].version == "1.6.0"
 
 
+def test_a_build_that_is_named_by_a_post_release_is_the_pinned_version(tmp_path):
+    python = install(tmp_path / "theirs", "mxnet-cu102", "1.6.0.post0")
+    found = selected(python, "gluon-cv", edition="dlperf-v1.0", data=None)
+    assert found.manifests["gluon-cv"].version == "1.6.0.post0"
+
+
 def test_our_own_scripts_run_on_any_version(tmp_path):
     python = install(tmp_path / "theirs", "torch", "2.3.1")
     assert selected(python, "pytorch").manifests["pytorch"].version == "2.3.1"
@@ -133,8 +139,23 @@ def test_a_script_whose_framework_is_elsewhere_is_not_fetched_for_nothing(tmp_pa
     text = (theirs / "benchmark.toml").read_text()
     text = text.replace("[on.cuda]", "[on.cpu]").replace("{ cuda =", "{ cpu =")
     text = text.replace("https://github.com/NVIDIA/DeepLearningExamples", "/no/repository")
+    text = text.replace('container = "nvcr.io/nvidia/pytorch:20.03-py3"', 'gone = "lost"')
     (folder / "benchmark.toml").write_text(text)
     bench = Bench(tmp_path / "home")
     done = finished(bench.start("bench", folder, "--precision=fp32", "--devices=1"))
     assert done.returncode == 2
-    assert "is in the container nvcr.io/nvidia/pytorch:20.03-py3" in done.stderr
+    assert "cannot be installed any more (lost)" in done.stderr
+
+
+def test_a_strategy_can_have_what_cannot_be_installed(tmp_path):
+    folder = shutil.copytree(TOY, tmp_path / "theirs")
+    text = (TOY / "benchmark.toml").read_text()
+    text += '[strategy.far]\nstart = []\nbackends = { cpu = ["none"] }\n'
+    text += '[strategy.far.elsewhere]\nversion = "2.0"\ngone = "lost"\n'
+    (folder / "benchmark.toml").write_text(text)
+    near, far = load_manifest(str(folder)).environments
+    assert (near.elsewhere, near.environment_name) == (None, "toy")
+    assert (far.pinned_version, far.environment_name) == ("2.0", "toy+far")
+    with pytest.raises(InputError, match="INTERPRETER=PATH"):
+        ensure_environment(far, tmp_path / "environments")
+    assert load_manifest(str(folder)).for_strategy("ddp").elsewhere is None

@@ -39,6 +39,16 @@ def test_a_precision_can_have_a_batch_of_its_own():
         assert {case.batch_size for case in planned.cases} == {batch}
 
 
+def test_a_precision_can_have_a_layout_of_its_own():
+    about = load_manifest("paddle-models", "dlperf-v1.0").about
+    layouts = {"fp32": "channels_first", "amp": "channels_last"}
+    for precision, layout in layouts.items():
+        (case, _) = plan(DGX, about=about, precision=precision).cases
+        assert case.layout == layout
+    said = refused(DGX, about=about, precision="amp", layout="channels_first")
+    assert "its amp with channels_last" in said
+
+
 @pytest.mark.parametrize(
     ("option", "said"),
     [
