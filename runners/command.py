@@ -8,9 +8,10 @@ from pathlib import Path
 
 from results.case import Case
 from results.record import NodeCommand
+from runners.description import Strategy
 from runners.emulated_network import INTERFACE, address_of
 from runners.forms.tree import shards_of
-from runners.manifest import COMMON, Manifest, Strategy
+from runners.manifest import COMMON, Manifest
 from runners.processes import VARIABLE
 from runners.upstream import Upstream
 

@@ -16,10 +16,11 @@ from pathlib import Path
 import msgspec
 
 from results.errors import InputError
+from runners.implementations import every_manifest
 from runners.interpreter import find_python
 from runners.lock_file import in_turn
 from runners.machine import usable_cores
-from runners.manifest import Manifest, every_manifest
+from runners.manifest import Manifest
 from runners.patched_source import patched_source
 
 _STAMP = "dlscale-complete"

@@ -8,8 +8,8 @@ import msgspec
 
 from results.case import AmpDtype, Case, Data, Device
 from results.errors import InputError
+from runners.description import Description, Strategy, Support
 from runners.machine import Machine
-from runners.manifest import Description, Strategy, Support
 from runners.request import MAX, Request
 
 T = TypeVar("T")

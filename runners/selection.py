@@ -14,8 +14,9 @@ from results.errors import InputError
 from runners.container import RUNTIMES, Container, find_runtime
 from runners.emulated_network import network
 from runners.given_interpreter import Interpreter, look_at
+from runners.implementations import implementations, load_manifest
 from runners.machine import Machine
-from runners.manifest import Manifest, implementations, load_manifest
+from runners.manifest import Manifest
 from runners.matrix import Plan, make_plan
 from runners.request import Request
 

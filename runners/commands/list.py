@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runners.manifest import Elsewhere, Manifest, Strategy
+    from runners.description import Elsewhere, Strategy
+    from runners.manifest import Manifest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     """Run `dlscale list`."""
     import msgspec
 
-    from runners.manifest import editions, implementations, load_manifest
+    from runners.implementations import editions, implementations, load_manifest
 
     edition = args.edition or ""
     manifests = [load_manifest(name, edition) for name in implementations(edition)]

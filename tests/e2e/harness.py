@@ -17,9 +17,9 @@ from runners.bench import Installed, Place, run_one
 from runners.convert import convert
 from runners.environment import ensure_environment, python_of
 from runners.forms.registry import FORMS
+from runners.implementations import load_manifest
 from runners.input_data import SAMPLE, ensure_form, ensure_sample, sample_as
 from runners.machine import this_machine
-from runners.manifest import load_manifest
 from runners.matrix import make_plan
 from runners.request import Request
 

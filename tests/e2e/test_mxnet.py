@@ -26,9 +26,9 @@ from results.store import read_stored_run
 from results.summary import summarise
 from runners import processes
 from runners.command import Job, node_commands
+from runners.implementations import load_manifest
 from runners.input_data import SAMPLE
 from runners.machine import this_machine
-from runners.manifest import load_manifest
 from runners.repeat import free_port
 
 pytestmark = pytest.mark.slow

@@ -27,9 +27,9 @@ from runners import processes
 from runners.command import Job, node_commands
 from runners.convert import convert
 from runners.forms.registry import FORMS
+from runners.implementations import load_manifest
 from runners.input_data import SAMPLE
 from runners.machine import this_machine
-from runners.manifest import load_manifest
 from runners.repeat import free_port
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from harness import bench, the_run
 
 from results.store import read_stored_run
 from runners import paths
-from runners.manifest import editions, implementations, load_manifest
+from runners.implementations import editions, implementations, load_manifest
 from runners.upstream_checkout import checkout_folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.upstream]

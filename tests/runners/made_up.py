@@ -1,7 +1,7 @@
 """Machines and requests that the tests make up."""
 
+from runners.implementations import load_manifest
 from runners.machine import Gpu, Machine
-from runners.manifest import load_manifest
 from runners.matrix import make_plan
 from runners.request import Request
 

@@ -14,7 +14,7 @@ import pytest
 from results.errors import BenchmarkError, InputError
 from runners import cli
 from runners.commands import bench
-from runners.manifest import implementations, load_manifest
+from runners.implementations import implementations, load_manifest
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("numpy", "scipy", "matplotlib", "rich", "msgspec", "PIL", "jinja2", "psutil", "reports")

@@ -14,7 +14,8 @@ from made_up import machine, plan
 
 from results.record import NodeCommand, shown
 from runners.command import Job, node_commands, recorded_variables
-from runners.manifest import Launch, load_manifest
+from runners.description import Launch
+from runners.implementations import load_manifest
 
 PYTORCH = load_manifest("pytorch")
 

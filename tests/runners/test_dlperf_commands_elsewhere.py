@@ -14,7 +14,7 @@ from test_command import job
 
 from runners.command import node_commands
 from runners.forms.index import INDEX, FormIndex, Shard
-from runners.manifest import load_manifest
+from runners.implementations import load_manifest
 
 EDITION = "dlperf-v1.0"
 LABELS = [(1, 1), (1, 8), (2, 8), (4, 8)]  # 1n1g, 1n8g, 2n8g, 4n8g

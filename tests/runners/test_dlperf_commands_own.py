@@ -11,7 +11,7 @@ from made_up import machine, plan
 from test_command import job
 
 from runners.command import node_commands
-from runners.manifest import load_manifest
+from runners.implementations import load_manifest
 
 EDITION = "dlperf-v1.0"
 # 1n1g, 1n8g, 2n8g, 4n8g

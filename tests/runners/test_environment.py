@@ -15,7 +15,7 @@ from toy_bench import TOY
 
 from results.errors import InputError
 from runners.environment import ensure_environment, environment_folder, python_of
-from runners.manifest import load_manifest
+from runners.implementations import load_manifest
 
 BUILDING = "Building the environment of toy"
 

@@ -12,7 +12,7 @@ from toy_bench import TOY, Bench, finished
 from results.errors import InputError
 from runners.environment import ensure_environment
 from runners.given_interpreter import look_at
-from runners.manifest import load_manifest
+from runners.implementations import load_manifest
 from runners.request import Request
 from runners.selection import select
 

@@ -6,7 +6,7 @@ from toy_bench import TOY
 
 from results.errors import InputError
 from runners import paths
-from runners.manifest import editions, every_manifest, implementations, load_manifest
+from runners.implementations import editions, every_manifest, implementations, load_manifest
 
 
 def test_pytorch_comes_with_dlscale():

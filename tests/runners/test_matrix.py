@@ -5,7 +5,7 @@ import pytest
 from made_up import PYTORCH, labels, machine, plan
 
 from results.errors import InputError
-from runners.manifest import load_manifest
+from runners.implementations import load_manifest
 from runners.matrix import make_plan
 from runners.request import Request
 

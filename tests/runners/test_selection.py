@@ -9,7 +9,7 @@ from toy_bench import TOY
 
 from results.errors import InputError
 from runners import selection
-from runners.manifest import implementations
+from runners.implementations import implementations
 from runners.prepare import require_launchers
 from runners.request import Request
 from runners.selection import select

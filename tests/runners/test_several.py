@@ -14,7 +14,7 @@ from toy_bench import PATIENCE, ROOT, TOY, Bench, finished, processes_with
 
 from results.record import read_run
 from runners.environment import is_built
-from runners.manifest import load_manifest
+from runners.implementations import load_manifest
 
 BROKEN = "nothing-of-this-name==1.0 --hash=sha256:" + "0" * 64 + "\n"
 
