@@ -142,7 +142,7 @@ def test_a_script_whose_framework_is_elsewhere_is_not_fetched_for_nothing(tmp_pa
     text = text.replace('container = "nvcr.io/nvidia/pytorch:20.03-py3"', 'gone = "lost"')
     (folder / "benchmark.toml").write_text(text)
     bench = Bench(tmp_path / "home")
-    done = finished(bench.start("bench", folder, "--precision=fp32", "--devices=1"))
+    done = finished(bench.start("bench", folder, *bench.places, "--devices=1"))
     assert done.returncode == 2
     assert "cannot be installed any more (lost)" in done.stderr
 
