@@ -97,7 +97,8 @@ class TestList:
             assert entry.startswith(f"{name}: {about.title}\n")
             given = [*upstream.arguments, *upstream.texts]
             given += [text for one in about.strategy.values() for text in one.upstream_arguments]
-            pinned = [upstream.repository, upstream.commit, *upstream.paths, upstream.log_format]
+            fetched = [upstream.repository, upstream.commit, *upstream.paths]
+            pinned = [*([upstream.package] if upstream.package else fetched), upstream.log_format]
             whole = [one for one in (*given, *pinned) if " " not in one]
             assert [o for o in whole if not {o, shlex.quote(o)} & set(words)] == []
             version = load_manifest(name, "dlperf-v1.0").pinned_version
@@ -105,7 +106,7 @@ class TestList:
             if elsewhere:
                 assert elsewhere.container in words or elsewhere.gone in " ".join(words)
         long = [line for line in text.splitlines() if len(line) > width]
-        assert [line for line in long if len(line.split()) > 2] == []
+        assert [line for line in long if len(line[17:].split()) > 1] == []  # a word is not cut
 
     def test_an_edition_as_json_has_what_it_pins(self, capsys):
         described = json.loads(printed(capsys, "list", "--edition", "dlperf-v1.0", "--json"))

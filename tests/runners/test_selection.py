@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 from made_up import machine
@@ -150,7 +151,8 @@ def test_two_that_would_not_do_the_same_are_refused():
 def test_a_launcher_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setenv("PATH", "")
     request = Request(framework="ngc-tensorflow", edition="dlperf-v1.0")
-    one = select(request, machine(cores=16, gpus=1), None)
-    require_launchers(one)  # one device needs none
+    contained = select(request, machine(cores=16, gpus=8), None)
+    require_launchers(contained)  # the image has it
+    outside = replace(contained.manifests["ngc-tensorflow"], container=None)
     with pytest.raises(InputError, match="is started by mpiexec, which is not on PATH"):
-        require_launchers(select(request, machine(cores=16, gpus=8), None))
+        require_launchers(replace(contained, manifests={"ngc-tensorflow": outside}))
