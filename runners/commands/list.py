@@ -1,7 +1,6 @@
 """`dlscale list`: the implementations, their versions and what each supports."""
 
 import argparse
-import re
 import shlex
 import shutil
 import textwrap
@@ -96,12 +95,12 @@ def _told(manifest: "Manifest") -> list[tuple[str, str]]:
     """Return what an upstream script is told, places and all."""
     about, upstream = manifest.about, manifest.about.upstream
     assert upstream is not None  # noqa: S101 - for the type checker
-    by_kind = [*upstream.data.items(), *upstream.precision.items()]
-    given = [*by_kind, (about.compiler, upstream.compile)]
+    given = [*upstream.data.items(), *upstream.precision.items()]
     return [
         ("script", about.script),
         ("arguments", _line(upstream.arguments)),
         *((f"  for {what}", _line(some)) for what, some in given if some),
+        *([(f"  for {about.compiler}", _line(upstream.compile))] if upstream.compile else []),
         *(("differs", one) for one in upstream.differences),
     ]
 
@@ -131,10 +130,8 @@ def _elsewhere(elsewhere: "Elsewhere") -> str:
 
 
 def _line(arguments: "Sequence[str]") -> str:
-    """Return arguments in a line, with quotes for a shell but around places alone."""
-    return " ".join(
-        one if re.fullmatch(r"[\w@%+=:,./^{}-]+", one) else shlex.quote(one) for one in arguments
-    )
+    """Return arguments in a line, with quotes where one holds blanks."""
+    return " ".join(shlex.quote(one) if len(one.split()) != 1 else one for one in arguments)
 
 
 def _wrapped(label: str, text: str) -> list[str]:

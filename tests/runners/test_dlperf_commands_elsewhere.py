@@ -99,7 +99,8 @@ ONE_NODE = "--warmup_steps=10000 --lr_init=0.001"
 MORE_NODES = "--warmup_steps=0 --lr_init=0.256 --gpu_memory_fraction=0.98"
 MPIRUN = (
     "mpirun --allow-run-as-root --bind-to socket -np {ranks} -H {slots} -bind-to none -map-by slot"
-    " -x LD_LIBRARY_PATH -x PATH -mca pml ob1 -mca btl ^openib "
+    " -x LD_LIBRARY_PATH -x PATH -mca pml ob1 -mca btl ^openib"
+    " -mca plm_rsh_args '-p 22  -q -o StrictHostKeyChecking=no' -mca btl_tcp_if_include lo "
 )
 
 
@@ -128,7 +129,7 @@ def test_ngc_tensorflow(nodes, devices, precision, xla):
 
 
 NGC_MXNET = (
-    "horovodrun -np {ranks} -H {slots} --start-timeout 600 /env/bin/python"
+    "horovodrun -np {ranks} -H {slots} -p 22 --start-timeout 600 /env/bin/python"
     " /there/MxNet/Classification/RN50v1.5/train.py {precision} --arch resnetv15 --num-layers 50"
     " --num-classes 1000 --mode train --data-train /data/train/train.rec"
     " --data-train-idx /data/train/train.idx --gpus {gpus} --batch-size {images}"
@@ -223,7 +224,7 @@ MINDSPORE = (
 )
 MINDSPORE_MPIRUN = (
     "mpirun --allow-run-as-root --output-filename log_output --merge-stderr-to-stdout -n {ranks}"
-    " -H {slots} -x NCCL_DEBUG=INFO "
+    " -H {slots} -x NCCL_DEBUG=INFO -mca plm_rsh_args '-p 22' "
 )
 
 
