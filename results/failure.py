@@ -11,7 +11,8 @@ TAIL_LINES = 20
 MOST_OF_A_LINE = 4096  # looked at: a longer one is no message
 _OUT_OF_MEMORY = re.compile(
     r".*(?:out of memory|OutOfMemoryError|can't allocate memory|Cannot allocate memory|"
-    r"OOM when allocating|std::bad_alloc|MemoryError|ENOMEM|Failed to allocate CPU Memory).*"
+    r"OOM when allocating|std::bad_alloc|MemoryError|ENOMEM|Failed to allocate CPU Memory|"
+    r"Error: allocate failed).*"
 )
 _DISK_FULL = re.compile(r".*No space left on device.*")
 _ABORTED = re.compile(r'.*"key": "run_stop".*"status": "aborted", "reason": "([^"]+)".*')

@@ -99,6 +99,16 @@ Collective ops is aborted by: Socket closed
             "Failed to allocate CPU Memory",
         ),
         (
+            {
+                "rank0": TRACE.format(
+                    "oneflow.exception.RuntimeError: \x1b[1mError\x1b[0m: allocate failed"
+                )
+            },
+            0,
+            "out of memory",
+            "allocate failed",
+        ),
+        (
             {"rank1": "[rank1]: Traceback\n[rank1]: ValueError: with a prefix\n"},
             0,
             "failed",
