@@ -16,8 +16,12 @@ _OUT_OF_MEMORY = re.compile(
 )
 _DISK_FULL = re.compile(r".*No space left on device.*")
 _ABORTED = re.compile(r'.*"key": "run_stop".*"status": "aborted", "reason": "([^"]+)".*')
-# The last line of a Python traceback, or an `error:` of a program.
-_ERROR = re.compile(r"^(?:[\w.]*(?:Error|Exception|Interrupt|Exit)\b:?.*|.*\berror: .*)$")
+# The last line of a Python traceback, or an `error:` of a program; not the head of what MXNet puts
+# into an error, a traceback of its own.
+_ERROR = re.compile(
+    r"^(?!.*Traceback \(most recent call last\):$)"
+    r"(?:[\w.]*(?:Error|Exception|Interrupt|Exit)\b:?.*|.*\berror: .*)$"
+)
 # What ranks that are left and launchers say when a rank has gone, what PaddlePaddle says when its
 # loader has failed, and TensorFlow on a machine without a GPU: never the cause.
 _CONSEQUENCE = re.compile(

@@ -177,6 +177,17 @@ Collective ops is aborted by: Socket closed
             "failed",
             "rank0: RuntimeError: damaged image a.JPEG",
         ),
+        (
+            {
+                "rank0": "mxnet.base.MXNetError: Traceback (most recent call last):\n"
+                "  [bt] (3) libmxnet.so\n"
+                "MXNetError: Horovod has been shut down by another rank",
+                "rank1": "training",
+            },
+            0,
+            "failed",
+            "launcher exited with 1; rank1 broke off without a word, as when killed",
+        ),
         ({"rank0": "a", "rank1": "b"}, 0, "failed", "launcher exited with 1"),
         ({}, 0, "failed", "launcher exited with 1"),
     ],
