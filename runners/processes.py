@@ -34,7 +34,7 @@ def start(
     program cannot be started, OSError where the log cannot be made.
     """
     temporary = {"TMPDIR": scratch} if scratch else {}
-    with log.open("wb") as file:
+    with log.open("ab") as file:
         try:
             process = subprocess.Popen(
                 [*where, *command.arguments],

@@ -14,7 +14,9 @@ from subprocess import Popen
 
 from results.case import Case
 from results.failure import Ending, explain, tail_of
+from results.logs.failures import ENDED
 from results.record import NodeCommand, RepeatRecord, write_record
+from results.script_output import output_of
 from runners import processes
 from runners.emulated_network import network
 from runners.log_tail import Enough, PhaseReader, read_logs
@@ -81,6 +83,8 @@ def run_repeat(
         codes = [process.poll() for process in running]
         well = bool(codes) and all(code == 0 for code in codes)
         ended = enough is not None and enough.reached and not any(codes)
+        if ended:
+            _mark_end(folder)
         try:
             processes.end_all(token, grace=1.0 if well or hung else 5.0)
         except KeyboardInterrupt:  # comes once (commands/bench.py), here while they are ended
@@ -116,6 +120,13 @@ def run_repeat(
     if interrupted:
         raise Interrupted
     return record
+
+
+def _mark_end(folder: Path) -> None:
+    """Write into each log that what printed it is ended; it goes on appending to it."""
+    for path in output_of(folder).values():
+        with path.open("ab") as file:
+            file.write(b"\n" + ENDED + b"\n")
 
 
 def _places(commands: list[NodeCommand]) -> AbstractContextManager[list[list[str]]]:

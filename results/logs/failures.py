@@ -71,6 +71,9 @@ _KINDS: tuple[tuple[Kind, tuple[bytes, ...], re.Pattern[bytes]], ...] = (
 _HARMLESS = re.compile(
     rb"not a failure|[Ii]gnor(?:ed|ing)|WARN|[Ww]arning|\bW \w|^W\d{4} |NCCL INFO|retry"
 )
+# What dlscale writes into a log when it ends a script that would go on: what launchers and ranks
+# say of that behind it is no failure.
+ENDED = b"dlscale: the window is in this log; what ran is ended here"
 MOST_OF_A_LINE = 2000
 MOST_KEPT = 64
 

@@ -9,7 +9,7 @@ from results.logs.blocks import blocks, clean
 from results.logs.entries import Key, join_wrapped, take_apart
 from results.logs.entry import Entry
 from results.logs.facts import find_facts
-from results.logs.failures import Failure, failures_of
+from results.logs.failures import ENDED, Failure, failures_of
 from results.logs.format import Format
 from results.logs.keeper import Keeper
 
@@ -31,7 +31,8 @@ class LogReading:
     follows. `begins` are the lines with which a run says that it begins, `rank_begins` those with
     which a rank does, each with its number; `others` counts those that are no training, and `cut`
     is the last line where it is not whole. `key` as in `Parts`. `ends_as` names the format of the
-    last steps, if it is another one.
+    last steps, if it is another one. `ended` is the line with which dlscale ended what printed it:
+    no failure behind it is kept.
     """
 
     format: Format | None = None
@@ -48,6 +49,7 @@ class LogReading:
     cut: int = 0
     key: Key | None = None
     ends_as: str = ""
+    ended: int = 0
 
 
 def read(stream: IO[bytes], formats: Sequence[Format], *, keep: int) -> LogReading:
@@ -80,6 +82,8 @@ def read(stream: IO[bytes], formats: Sequence[Format], *, keep: int) -> LogReadi
             break
     reading.lines = line - 1
     reading.entries, reading.unread = keeper.entries, keeper.unread
+    if reading.ended:
+        reading.failures = [one for one in reading.failures if one.line < reading.ended]
     reading.ends_as = _other_format(clean(tail), reading.format, formats)
     return reading
 
@@ -154,6 +158,8 @@ def _read_block(reading: LogReading, keeper: Keeper, block: bytes, line: int) ->
 
 def _read_others(reading: LogReading, form: Format, text: bytes, line: int) -> None:
     """Read the lines that are no entries."""
+    if not reading.ended and (place := text.find(ENDED)) >= 0:
+        reading.ended = line + text.count(b"\n", 0, place)
     reading.failures += failures_of(text, line)
     reading.said |= find_facts(text, form)
     if form.begin:

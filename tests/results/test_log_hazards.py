@@ -11,6 +11,7 @@ import pytest
 from log_writer import OUT_OF_MEMORY, WRITERS, Oddities, Truth, archive, truth, write
 
 from results.logs.facts import Facts
+from results.logs.failures import ENDED
 from results.logs.sources import find_sources
 from results.parse_logs import Wanted, parse_bytes, parse_source
 
@@ -172,6 +173,16 @@ def test_how_a_log_ends(ending):
     assert result.status == "failed"
     assert f": {ENDINGS[ending]}: " in result.reasons[0]
     assert result.throughput is None
+
+
+def test_how_a_script_takes_it_that_dlscale_ends_it_is_no_failure():
+    t = truth(130)
+    log = write("timm", t)
+    complaint = b"Traceback (most recent call last):\nSignalException: Process 9 got signal: 15\n"
+    ended = parse(log + b"\n" + ENDED + b"\n" + complaint)
+    assert (ended.status, ended.throughput) == ("ok", near(t))
+    crashed = parse(log + complaint + ENDED + b"\n")
+    assert crashed.status == "failed"
 
 
 def test_what_training_survives_is_no_failure():

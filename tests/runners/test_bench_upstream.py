@@ -13,9 +13,15 @@ from runners.repeat import token_of
 
 # Prints what pytorch/examples' main.py prints, a step of `seconds` after the other, for ever.
 SCRIPT = """
-import sys, time
+import signal, sys, time
 
 seconds, fault = float(sys.argv[1]), sys.argv[2]
+
+def complain(number, _):  # as torchrun does
+    raise RuntimeError(f"got signal: {number}")
+
+if fault == "complaint":
+    signal.signal(signal.SIGTERM, complain)
 print("=> creating model 'resnet50'", flush=True)
 for step in range(1, 10**6):
     time.sleep(0.01)
@@ -134,6 +140,14 @@ def test_what_was_fetched_beforehand_needs_no_repository(theirs, tmp_path):
     shutil.rmtree(tmp_path / tmp_path.name)
     _, done = bench_of(folder, tmp_path / "home")
     assert done.returncode == 0, done.stderr
+
+
+def test_what_is_said_of_being_ended_is_no_failure(theirs, tmp_path):
+    bench, done = bench_of(theirs(fault="complaint"), tmp_path / "home")
+    assert done.returncode == 0, done.stderr
+    assert [repeat.throughput for repeat in read_stored_run(bench.folder).repeats] == [16.0, 16.0]
+    log = (bench.place("1n1g", 1) / "launcher0.log").read_text()
+    assert log.index("\ndlscale: the window is in this log") < log.index("got signal: 15")
 
 
 @pytest.mark.parametrize(
