@@ -172,12 +172,12 @@ def _addresses(case: Case, job: Job, *, own_address: bool) -> list[str]:
 
 def _upstream_arguments(upstream: Upstream, case: Case, strategy: Strategy) -> list[str]:
     by_nodes = strategy.one_node if case.nodes == 1 else strategy.more_nodes
-    precision = upstream.precision.get(case.precision, [])
     return [
         *upstream.arguments,
         *strategy.launch(case.nodes, case.devices).arguments,
         *by_nodes,
-        *precision,
+        *upstream.precision.get(case.precision, []),
+        *upstream.layout.get(case.layout, []),
         *(upstream.compile if case.compile else []),
         *upstream.data[case.data],
     ]
@@ -192,6 +192,8 @@ def _upstream_places(case: Case, job: Job) -> dict[str, object]:
     """
     total_steps = case.warmup + case.steps
     return {
+        "device": case.device,
+        "amp_dtype": {"fp16": "float16", "bf16": "bfloat16"}.get(case.amp_dtype, ""),
         "data": job.data,
         "data_root": Path(job.data).parent if job.data else "",
         "batch": case.batch_size,

@@ -1,6 +1,7 @@
 """The implementations that come with dlscale, or lie in a folder: found, read and checked."""
 
 import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import msgspec
@@ -24,8 +25,8 @@ PLACES = [
 # What can stand in braces in the arguments of an upstream script, too.
 UPSTREAM_PLACES = [
     *("data", "data_root", "batch", "node_batch", "global_batch", "image_size", "workers"),
-    *("node_workers", "total_steps", "more_steps", "images", "learning_rate"),
-    *("node_learning_rate", "checkout", "shards"),
+    *("device", "amp_dtype", "node_workers", "total_steps", "more_steps", "images"),
+    *("learning_rate", "node_learning_rate", "checkout", "shards"),
 ]
 
 
@@ -126,9 +127,14 @@ def _check_upstream(path: Path, about: Description) -> None:
             f"{path}: log_format {about.upstream.log_format!r} is none of {', '.join(known)}."
         )
     for support in about.on.values():
-        for precision in support.precisions:
-            if about.upstream.precision and precision not in about.upstream.precision:
-                raise InputError(f"{path}: upstream.precision has no arguments for {precision}.")
+        _check_all_told(path, "precision", about.upstream.precision, support.precisions)
+        _check_all_told(path, "layout", about.upstream.layout, support.layouts)
+
+
+def _check_all_told(path: Path, key: str, told: Collection[str], values: Sequence[str]) -> None:
+    missing = [value for value in values if told and value not in told]
+    if missing:
+        raise InputError(f"{path}: upstream.{key} has no arguments for {missing[0]}.")
 
 
 def _check_forms(path: Path, about: Description) -> None:

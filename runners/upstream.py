@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 
-from results.case import Data, Precision
+from results.case import Data, Layout, Precision
 
 _SHOWN = 3
 
@@ -20,10 +20,11 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     `paths` are the files and folders of `repository` that are fetched, at `commit`; `patch` is a
     file beside the manifest that they are changed with. Or `package` is a locked package of its
     environment, and the script is a module of it. `log_format` is the format of what it prints
-    (results/formats). `arguments` are given always, those of `data` and `precision` with each kind
-    of input and precision that it has, those of `compile` with the framework's compiler; places in
-    braces are filled in as in `start`. `image_sizes` in pixels, empty for any. An `endless` script
-    has no option that ends it after so many steps: it is ended once they are in its log.
+    (results/formats). `arguments` are given always, those of `data`, `precision` and `layout` with
+    each kind of input, precision and layout that it has, those of `compile` with the framework's
+    compiler; places in braces are filled in as in `start`. `image_sizes` in pixels, empty for any.
+    An `endless` script has no option that ends it after so many steps: it is ended once they are
+    in its log.
     `differences` say what is not as it was published, and `other_versions` what goes wrong under
     other versions of the framework than the pinned one.
     """
@@ -36,6 +37,7 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     arguments: list[str]
     data: Annotated[dict[Data, list[str]], msgspec.Meta(min_length=1)]
     precision: dict[Precision, list[str]] = {}
+    layout: dict[Layout, list[str]] = {}
     compile: list[str] = []
     image_sizes: list[int] = []
     endless: bool = False
@@ -58,6 +60,7 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             *self.arguments,
             *(text for some in self.data.values() for text in some),
             *(text for some in self.precision.values() for text in some),
+            *(text for some in self.layout.values() for text in some),
             *self.compile,
         ]
 

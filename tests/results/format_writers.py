@@ -396,6 +396,19 @@ def mindcv(t: Truth, rank: int) -> Iterator[Line]:
         )
 
 
+def timm(t: Truth, rank: int) -> Iterator[Line]:
+    del rank
+    for p in t.entries(0):
+        rates = [t.batch * t.ranks / seconds for seconds in (p.one, p.mean)]
+        yield (
+            p.end,
+            f"Train: {p.epoch} [{p.place:>4d}/5005 ({(p.place + 1) / 50.05:>3.0f}%)]  "
+            f"Loss: {float(p.loss):#.3g} ({float(p.loss):#.3g})  "
+            f"Time: {p.one:.3f}s, {rates[0]:>7.2f}/s  ({p.mean:.3f}s, {rates[1]:>7.2f}/s)  "
+            f"LR: 1.000e-05  Data: {0.011:.3f} ({0.043:.3f})",
+        )
+
+
 WRITERS: dict[str, Callable[[Truth, int], Iterator[Line]]] = {
     "pytorch-examples": pytorch_examples,
     "ngc-pytorch": ngc_pytorch,
@@ -423,4 +436,5 @@ WRITERS: dict[str, Callable[[Truth, int], Iterator[Line]]] = {
     "mindspore-models": mindspore_models,
     "mindspore-models-steps": mindspore_models_steps,
     "mindcv": mindcv,
+    "timm": timm,
 }

@@ -336,3 +336,58 @@ def test_a_script_is_told_where_its_checkout_lies():
     there = replace(job(1, data="/data/list"), checkout=Path("/there"))
     (command,) = node_commands(planned.cases[0], manifest, there)
     assert shown(command) == PADDLECLAS
+
+
+TIMM = (
+    "PYTHONDONTWRITEBYTECODE=1 {variables}DLSCALE_TOKEN=0123 /env/bin/python"
+    " -m torch.distributed.run --nnodes=2 --node-rank={node} --nproc-per-node=8"
+    " --master-addr=127.0.0.1 --master-port=29500 /there/train.py --model=resnet50"
+    " --num-classes=1000 --device=cuda --epochs=1 --warmup-epochs=0 --val-split= --img-size=224"
+    " --batch-size={batch} --workers=8 --color-jitter=0 --train-interpolation=bilinear"
+    " --smoothing=0.1 --opt=momentum --lr={rate} --momentum=0.875"
+    " --weight-decay=0.000030517578125 --log-interval=1 --output=.{more} --data-dir=/data"
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (
+            {"precision": "amp", "amp_dtype": "bf16"},
+            {"batch": 256, "rate": 4.096, "more": " --amp --amp-dtype=bfloat16 --channels-last"},
+        ),
+        (
+            {"precision": "amp", "compile": True},
+            {
+                "batch": 256,
+                "rate": 4.096,
+                "more": " --amp --amp-dtype=float16 --channels-last --torchcompile",
+            },
+        ),
+        (
+            {"layout": "channels_first"},
+            {"batch": 128, "rate": 2.048, "more": "", "variables": "NVIDIA_TF32_OVERRIDE=0 "},
+        ),
+    ],
+)
+def test_a_script_is_told_precision_and_layout(asked, expected):
+    manifest = load_manifest("timm")
+    where = machine(cores=96, gpus=8)
+    planned = plan(where, about=manifest.about, nodes=2, hosts=2, **asked)
+    there = replace(job(2), checkout=Path("/there"))
+    shown_lines = [shown(one) for one in node_commands(planned.cases[-1], manifest, there)]
+    expected = {"variables": "", **expected}
+    assert shown_lines == [TIMM.format(node=node, **expected) for node in (0, 1)]
+
+
+@pytest.mark.parametrize("name", ["pytorch-examples", "timm"])
+def test_fp32_is_fp32_where_a_script_leaves_tf32_on(name):
+    manifest = load_manifest(name)
+    there = replace(job(1), checkout=Path("/there"))
+    given = {}
+    for precision in ("fp32", "tf32"):
+        asked = {"about": manifest.about, "precision": precision}
+        (case,) = plan(machine(cores=12, gpus=1), devices=1, **asked).cases
+        (command,) = node_commands(case, manifest, there)
+        given[precision] = command.environment.get("NVIDIA_TF32_OVERRIDE")
+    assert given == {"fp32": "0", "tf32": None}

@@ -151,3 +151,16 @@ def test_braces_of_every_launch_are_looked_at(tmp_path):
     folder = shutil.copytree(theirs, tmp_path / "theirs")
     change(folder, '"-np", "{ranks}", "{python}"]', '"-np", "{rank}", "{python}"]')
     assert "'{rank}' holds braces, but none of" in fault(folder)
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("tf32 = []\n", "upstream.precision has no arguments for tf32."),
+        ("channels_first = []\n", "upstream.layout has no arguments for channels_first."),
+    ],
+)
+def test_a_script_is_told_each_precision_and_layout_that_it_has(tmp_path, told, said):
+    folder = shutil.copytree(load_manifest("timm").folder, tmp_path / "theirs")
+    change(folder, told, "")
+    assert fault(folder).endswith(said)
