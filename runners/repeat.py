@@ -7,7 +7,7 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from subprocess import Popen
@@ -83,9 +83,9 @@ def run_repeat(
         codes = [process.poll() for process in running]
         well = bool(codes) and all(code == 0 for code in codes)
         ended = enough is not None and enough.reached and not any(codes)
-        if ended:
-            _mark_end(folder)
         try:
+            if ended:
+                _mark_end(folder)
             processes.end_all(token, grace=1.0 if well or hung else 5.0)
         except KeyboardInterrupt:  # comes once (commands/bench.py), here while they are ended
             interrupted = True
@@ -125,7 +125,7 @@ def run_repeat(
 def _mark_end(folder: Path) -> None:
     """Write into each log that what printed it is ended; it goes on appending to it."""
     for path in output_of(folder).values():
-        with path.open("ab") as file:
+        with suppress(OSError), path.open("ab") as file:  # a full disk: it is ended all the same
             file.write(b"\n" + ENDED + b"\n")
 
 
