@@ -56,13 +56,13 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def texts(self) -> list[str]:
         """Everything in which places are filled in."""
-        return [
-            *self.arguments,
-            *(text for some in self.data.values() for text in some),
-            *(text for some in self.precision.values() for text in some),
-            *(text for some in self.layout.values() for text in some),
-            *self.compile,
-        ]
+        chosen = [text for _, some in self.by_choice for text in some]
+        return [*self.arguments, *chosen, *self.compile]
+
+    @property
+    def by_choice(self) -> list[tuple[str, list[str]]]:
+        """Each kind of input, precision and layout, with what is told for it."""
+        return [*self.data.items(), *self.precision.items(), *self.layout.items()]
 
 
 def the_first_of(files: Sequence[str]) -> str:

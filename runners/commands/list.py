@@ -95,11 +95,10 @@ def _told(manifest: "Manifest") -> list[tuple[str, str]]:
     """Return what an upstream script is told, places and all."""
     about, upstream = manifest.about, manifest.about.upstream
     assert upstream is not None  # noqa: S101 - for the type checker
-    given = [*upstream.data.items(), *upstream.precision.items()]
     return [
         ("script", about.script),
         ("arguments", _line(upstream.arguments)),
-        *((f"  for {what}", _line(some)) for what, some in given if some),
+        *((f"  for {what}", _line(some)) for what, some in upstream.by_choice if some),
         *([(f"  for {about.compiler}", _line(upstream.compile))] if upstream.compile else []),
         *(("differs", one) for one in upstream.differences),
     ]

@@ -14,7 +14,7 @@ import pytest
 from results.errors import BenchmarkError, InputError
 from runners import cli
 from runners.commands import bench
-from runners.implementations import implementations, load_manifest
+from runners.implementations import editions, implementations, load_manifest
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("numpy", "scipy", "matplotlib", "rich", "msgspec", "PIL", "jinja2", "psutil", "reports")
@@ -83,16 +83,17 @@ class TestList:
             assert name in text
             assert f"{about.title} {load_manifest(name).version}" in text
 
+    @pytest.mark.parametrize("edition", editions())
     @pytest.mark.parametrize("width", [80, 120])
     def test_all_that_an_edition_pins_is_in_the_width_of_a_terminal(
-        self, capsys, monkeypatch, width
+        self, capsys, monkeypatch, width, edition
     ):
         monkeypatch.setenv("COLUMNS", str(width))
-        text = printed(capsys, "list", "--edition", "dlperf-v1.0")
+        text = printed(capsys, "list", "--edition", edition)
         entries = text.split("\n\n")
-        assert len(entries) == len(implementations("dlperf-v1.0"))
-        for name, entry in zip(implementations("dlperf-v1.0"), entries, strict=True):
-            about, words = load_manifest(name, "dlperf-v1.0").about, entry.split()
+        assert len(entries) == len(implementations(edition))
+        for name, entry in zip(implementations(edition), entries, strict=True):
+            about, words = load_manifest(name, edition).about, entry.split()
             upstream, elsewhere = about.upstream, about.elsewhere
             assert entry.startswith(f"{name}: {about.title}\n")
             given = [*upstream.arguments, *upstream.texts]
@@ -101,7 +102,7 @@ class TestList:
             pinned = [*([upstream.package] if upstream.package else fetched), upstream.log_format]
             whole = [one for one in (*given, *pinned) if " " not in one]
             assert [o for o in whole if not {o, shlex.quote(o)} & set(words)] == []
-            version = load_manifest(name, "dlperf-v1.0").pinned_version
+            version = load_manifest(name, edition).pinned_version
             assert f"framework    {about.framework} {version}\n" in entry
             if elsewhere:
                 assert elsewhere.container in words or elsewhere.gone in " ".join(words)
